@@ -35,7 +35,7 @@ from measures.specs import analysed
 
 from odtdsl.auditor.audit import audit
 from odtdsl.compiler import Analysis
-from odtdsl.data.dataset import Dataset
+from odtdsl.datasets.dataset import Dataset
 from odtdsl.driver.pipeline import solve
 from odtdsl.problem.ir.rows import holds
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.data.dataset import Value
+from odtdsl.datasets.dataset import Value
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import AxisTest, Hyperplane
 from odtdsl.predictors.nodes import Branch, InBin, Test

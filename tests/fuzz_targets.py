@@ -19,7 +19,7 @@ from odtdsl.base.diagnostics.codes import CODES
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.diagnostics.render import render_text, to_json
 from odtdsl.base.source import Source
-from odtdsl.data.request import DataRequest
+from odtdsl.datasets.request import DataRequest
 from odtdsl.language.expressions import name_text
 from odtdsl.language.grammar import keywords
 from odtdsl.language.parser import parse
@@ -260,7 +260,7 @@ def _options(head: bytes) -> dict[str, Any]:
 def run_data(data: bytes, folder: Path) -> None:
     """Read the file, and analyse a spec whose target is its last column."""
     from odtdsl.compiler import analyse
-    from odtdsl.data.readers import read
+    from odtdsl.datasets.readers import read
 
     head, _, content = data.partition(b"\n")
     options = _options(head)

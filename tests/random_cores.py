@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from odtdsl.data.cells import build_table, column_from_numbers, column_from_texts
-from odtdsl.data.dataset import Column, Dataset, Weights
-from odtdsl.data.request import DataRequest
-from odtdsl.data.typing import declare_type, encode
+from odtdsl.datasets.cells import build_table, column_from_numbers, column_from_texts
+from odtdsl.datasets.dataset import Column, Dataset, Weights
+from odtdsl.datasets.request import DataRequest
+from odtdsl.datasets.typing import declare_type, encode
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.families import build_families
 from odtdsl.problem.ir.forms import (

@@ -26,7 +26,7 @@ CONTRACTS = {
         "importlinter"
     ]["contracts"]
 }
-MOST_ENTRIES = 16
+MOST_ENTRIES = 15
 
 
 @pytest.fixture(scope="module")

@@ -17,10 +17,10 @@ from scale import scaled
 
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.data.cells import Marks, column_from_texts
-from odtdsl.data.digest import digest
-from odtdsl.data.frames import read_frame
-from odtdsl.data.typing import declare_type
+from odtdsl.datasets.cells import Marks, column_from_texts
+from odtdsl.datasets.digest import digest
+from odtdsl.datasets.frames import read_frame
+from odtdsl.datasets.typing import declare_type
 from odtdsl.interfaces.api.model import Model
 from odtdsl.predictors.json import from_json, to_json
 
@@ -244,8 +244,8 @@ def test_values_that_read_as_a_mark_are_told(
     tmp_path: Path, quick: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if quick:
-        monkeypatch.setattr("odtdsl.data.quick.MIN_QUICK_SIZE", 0)
-        monkeypatch.setattr("odtdsl.data.quick.LEAST_LINES", 0)
+        monkeypatch.setattr("odtdsl.datasets.quick.MIN_QUICK_SIZE", 0)
+        monkeypatch.setattr("odtdsl.datasets.quick.LEAST_LINES", 0)
     rows = [{"f": f, "code": c} for f, c in zip(("09", "9", "1", "1"), "abab", strict=True)]
     spec = SPEC.replace('csv"', 'csv", na {"9"}') + "missing branch"
     found = {d.code: d.message for d in model_of(tmp_path, spec, rows).analyse().warnings}

@@ -19,8 +19,8 @@ from scale import scaled
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.compiler import rule_warnings
-from odtdsl.data import candidates
-from odtdsl.data.candidates import (
+from odtdsl.datasets import candidates
+from odtdsl.datasets.candidates import (
     bin_codes,
     bin_edges,
     gaps,
@@ -29,8 +29,8 @@ from odtdsl.data.candidates import (
     quantile_cuts,
     short_cut,
 )
-from odtdsl.data.readers import read
-from odtdsl.data.request import DataRequest
+from odtdsl.datasets.readers import read
+from odtdsl.datasets.request import DataRequest
 from odtdsl.predictors.nodes import Branch
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scale import scaled
 
 from odtdsl.base import _engine
-from odtdsl.data.candidates import midpoint, short_cut
-from odtdsl.data.decimals import shortest
+from odtdsl.datasets.candidates import midpoint, short_cut
+from odtdsl.datasets.decimals import shortest
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from scale import scaled
 
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
-from odtdsl.data.readers import read, read_test
-from odtdsl.data.request import DataRequest, TestFile, TestShare
-from odtdsl.data.table import Table
-from odtdsl.data.typing import levels_of
+from odtdsl.datasets.readers import read, read_test
+from odtdsl.datasets.request import DataRequest, TestFile, TestShare
+from odtdsl.datasets.table import Table
+from odtdsl.datasets.typing import levels_of
 
 
 def read_text(folder: Path, text: str | bytes, name: str = "t.csv", **options: object) -> Table:

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.data.bundled import BUNDLED, read_openml
-from odtdsl.data.digest import digest
-from odtdsl.data.frames import read_frame
-from odtdsl.data.readers import read
-from odtdsl.data.request import DataRequest
-from odtdsl.data.table import Table
-from odtdsl.data.typing import infer_type, levels_of
+from odtdsl.datasets.bundled import BUNDLED, read_openml
+from odtdsl.datasets.digest import digest
+from odtdsl.datasets.frames import read_frame
+from odtdsl.datasets.readers import read
+from odtdsl.datasets.request import DataRequest
+from odtdsl.datasets.table import Table
+from odtdsl.datasets.typing import infer_type, levels_of
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -99,7 +99,7 @@ def hide(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
     def find(name: str, package: str | None = None) -> Any:
         return None if name in packages else real(name, package)
 
-    monkeypatch.setattr("odtdsl.data.frames.find_spec", find)
+    monkeypatch.setattr("odtdsl.datasets.frames.find_spec", find)
     monkeypatch.setattr("importlib.util.find_spec", find)
 
 

@@ -14,14 +14,14 @@ from scale import scaled
 
 from odtdsl.auditor.rows import _stands_for
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
-from odtdsl.data.dataset import MISSING_CODE, UNSEEN_CODE, Column, ColumnType, Weights
-from odtdsl.data.frames import read_frame
-from odtdsl.data.levels import as_levels, level_index, level_text
-from odtdsl.data.split import split_rows
-from odtdsl.data.table import RawColumn
-from odtdsl.data.typing import declare_type, encode, infer_type, levels_of
-from odtdsl.data.weights import MAX_WEIGHT_SUM, _exact, encode_weights
-from odtdsl.data.writing import number_text
+from odtdsl.datasets.dataset import MISSING_CODE, UNSEEN_CODE, Column, ColumnType, Weights
+from odtdsl.datasets.frames import read_frame
+from odtdsl.datasets.levels import as_levels, level_index, level_text
+from odtdsl.datasets.split import split_rows
+from odtdsl.datasets.table import RawColumn
+from odtdsl.datasets.typing import declare_type, encode, infer_type, levels_of
+from odtdsl.datasets.weights import MAX_WEIGHT_SUM, _exact, encode_weights
+from odtdsl.datasets.writing import number_text
 from odtdsl.predictors.encoding import level_codes
 
 
@@ -372,7 +372,7 @@ def test_wrong_weights_in_arrays() -> None:
 def test_take_keeps_levels() -> None:
     from dataclasses import replace
 
-    from odtdsl.data.table import Table
+    from odtdsl.datasets.table import Table
 
     raw = replace(column("a", "b", "a"), levels=("b", "a"), ordered=True)
     taken = Table(name="t", columns={"f": raw}, n_rows=3).take(np.array([2, 1])).columns["f"]

@@ -16,7 +16,7 @@ import odtdsl
 from odtdsl.backends import decode
 from odtdsl.backends.decode import NoCandidate, from_tree, simplify, to_tree
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.data.cells import build_table, column_from_numbers
+from odtdsl.datasets.cells import build_table, column_from_numbers
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Threshold
 from odtdsl.predictors.routing import route as route_cells
 from odtdsl.problem.ir.evaluate import Evaluation, route, stage_values, violations

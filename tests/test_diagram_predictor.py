@@ -15,7 +15,7 @@ import pytest
 
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.data.dataset import ColumnType
+from odtdsl.datasets.dataset import ColumnType
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_json import from_json, loads, to_json
 from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Hyperplane, Node, Terminal, Weight

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.source import Source
-from odtdsl.data.request import DataRequest
+from odtdsl.datasets.request import DataRequest
 from odtdsl.interfaces.editor import hover, positions
 from odtdsl.interfaces.editor import keywords as meanings
 from odtdsl.interfaces.editor.checking import checked

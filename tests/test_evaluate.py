@@ -228,7 +228,7 @@ def test_agrees_with_a_second_reading(seed: int) -> None:
 def labelled_cells(sample: Sample, tree: RawTree, atom: Monotone) -> bool:
     """Monotonicity by the emitted tree on a grid of cells, missing ones included."""
     from odtdsl.backends.decode import to_tree
-    from odtdsl.data.cells import build_table, column_from_numbers, column_from_texts
+    from odtdsl.datasets.cells import build_table, column_from_numbers, column_from_texts
 
     emitted = to_tree(sample.core, sample.rows, tree)
     features = sample.rows.problem.features

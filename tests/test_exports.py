@@ -29,7 +29,7 @@ from exported import (
 )
 
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.data.dataset import ColumnType
+from odtdsl.datasets.dataset import ColumnType
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Hyperplane, Node, Terminal, Weight
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold, TreeNode

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from scale import scaled
 
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.data.dataset import ColumnType
+from odtdsl.datasets.dataset import ColumnType
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Node, Terminal
 from odtdsl.predictors.nodes import Branch, Equals, Leaf, Threshold, TreeNode

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.numbers import as_number
-from odtdsl.data.dataset import ColumnType
+from odtdsl.datasets.dataset import ColumnType
 from odtdsl.driver.scoring import OutputScore
 from odtdsl.driver.scoring import TestScore as OutputTest
 from odtdsl.interfaces.cli.main import app

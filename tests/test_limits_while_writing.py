@@ -21,7 +21,7 @@ from odtdsl.backends.clauses.sums import Terms, at_most
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.source import Source
 from odtdsl.compiler import analyse
-from odtdsl.data import candidates as boosting
+from odtdsl.datasets import candidates as boosting
 from odtdsl.driver import alternatives
 from odtdsl.driver.choice import back_end
 from odtdsl.insight import explanations
@@ -206,8 +206,8 @@ def test_reading_and_analysis_end_at_every_look(
 ) -> None:
     """Whatever reads or analyses many cells asks for the time, also by the limit of the spec."""
     from odtdsl.base.limits import counting
-    from odtdsl.data import candidates as boosted
-    from odtdsl.data import quick
+    from odtdsl.datasets import candidates as boosted
+    from odtdsl.datasets import quick
 
     monkeypatch.setattr(quick, "MIN_QUICK_SIZE", 0 if quickly else 10**9)
     monkeypatch.setattr(quick, "LEAST_LINES", 0)

@@ -24,7 +24,7 @@ from odtdsl.backends.milp.program import MAX_COEFFICIENT
 from odtdsl.backends.milp.pyomo_model import build, standard_form
 from odtdsl.backends.milp.writer import write
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.problem.ir.evaluate import stage_value, violations
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.families import Family

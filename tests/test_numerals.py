@@ -9,10 +9,10 @@ import pytest
 
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.data.numerals import Numerals, numerals_of
-from odtdsl.data.readers import read
-from odtdsl.data.request import DataRequest
-from odtdsl.data.table import RawColumn
+from odtdsl.datasets.numerals import Numerals, numerals_of
+from odtdsl.datasets.readers import read
+from odtdsl.datasets.request import DataRequest
+from odtdsl.datasets.table import RawColumn
 
 REST = "\ntarget y: class\ntree depth <= 1\nminimize errors\n"
 

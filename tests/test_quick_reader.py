@@ -11,11 +11,11 @@ import pytest
 
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.data import quick
-from odtdsl.data.digest import digest
-from odtdsl.data.readers import read
-from odtdsl.data.request import DataRequest
-from odtdsl.data.table import Table
+from odtdsl.datasets import quick
+from odtdsl.datasets.digest import digest
+from odtdsl.datasets.readers import read
+from odtdsl.datasets.request import DataRequest
+from odtdsl.datasets.table import Table
 
 FILES = 3000
 NUMBERS = ["1", "1.0", "-2.5e3", "+4", ".5", "5.", "1e400", "inf", "nan", "NaN", "nan(1)", "0x1F"]

@@ -16,8 +16,8 @@ from fuzzing import outcome
 
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.source import Source
-from odtdsl.data.readers import read
-from odtdsl.data.request import DataRequest
+from odtdsl.datasets.readers import read
+from odtdsl.datasets.request import DataRequest
 from odtdsl.interfaces.api import load_model
 from odtdsl.interfaces.cli.main import app
 from odtdsl.language.parser import parse
@@ -119,7 +119,7 @@ def test_a_parquet_file_that_unpacks_to_too_much_is_refused(
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow.parquet import write_table
 
-    from odtdsl.data import frames
+    from odtdsl.datasets import frames
 
     long = pyarrow.array(["u" * 10_000, "v"]).dictionary_encode()
     texts = pyarrow.DictionaryArray.from_arrays([0] * 100_000, long.dictionary)

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.data.dataset import ColumnType
-from odtdsl.data.frames import read_frame
-from odtdsl.data.typing import encode
+from odtdsl.datasets.dataset import ColumnType
+from odtdsl.datasets.frames import read_frame
+from odtdsl.datasets.typing import encode
 from odtdsl.predictors.encoding import encode_cells
 from odtdsl.predictors.json import dumps, from_json, loads, to_json
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold, TreeNode

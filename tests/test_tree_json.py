@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.data.dataset import ColumnType
+from odtdsl.datasets.dataset import ColumnType
 from odtdsl.predictors import json as model_files
 from odtdsl.predictors.json import dumps, from_json, load, loads, save, to_json
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Threshold, TreeNode

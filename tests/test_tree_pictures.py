@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odtdsl.data.dataset import ColumnType, Value
+from odtdsl.datasets.dataset import ColumnType, Value
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold, TreeNode
 from odtdsl.predictors.tree import Tree
 from odtdsl.predictors.wording import label_text, number_text, printable, rounded, split_words

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.data.dataset import ColumnType
-from odtdsl.data.frames import read_frame
+from odtdsl.datasets.dataset import ColumnType
+from odtdsl.datasets.frames import read_frame
 from odtdsl.predictors.json import save
 from odtdsl.predictors.nodes import Branch, Equals, Leaf, Threshold
 from odtdsl.predictors.tree import Tree

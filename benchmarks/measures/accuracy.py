@@ -164,7 +164,7 @@ def _depths(x: Array, y: Array, depth: int) -> dict[str, int]:
 
 def _guessed(x: Array, y: Array) -> str:
     """What `at guessed` would choose, spelled out, so that the ensemble grows once per fold."""
-    from odtdsl.data.candidates import guessed_cuts
+    from odtdsl.datasets.candidates import guessed_cuts
 
     lines = []
     for name, cuts in guessed_cuts(_frame(x), y.astype(np.int64), 0).items():

@@ -24,7 +24,7 @@ from odtdsl.auditor.skeleton import diagram_form, tree_form
 from odtdsl.auditor.targets import AuditPart
 from odtdsl.auditor.values import holds, instances, number
 from odtdsl.base.diagnostics.model import error
-from odtdsl.data.dataset import Dataset
+from odtdsl.datasets.dataset import Dataset
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.problem.ir.expr import Compare, Condition, Count, Scope

@@ -10,8 +10,8 @@ from odtdsl.auditor.results import AuditLine
 from odtdsl.auditor.routing import ModelOn, SplitOn
 from odtdsl.auditor.rows import AuditRows
 from odtdsl.auditor.targets import AuditPart
-from odtdsl.data.candidates import guessed_cuts
-from odtdsl.data.table import FloatArray
+from odtdsl.datasets.candidates import guessed_cuts
+from odtdsl.datasets.table import FloatArray
 from odtdsl.predictors.nodes import InBin, Threshold
 from odtdsl.problem.ir.problem import FeatureDecl
 

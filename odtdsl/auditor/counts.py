@@ -16,9 +16,9 @@ import numpy as np
 from odtdsl.auditor.results import AuditLine
 from odtdsl.auditor.routing import DiagramOn, LeafOn, SplitOn, TreeOn
 from odtdsl.auditor.rows import AuditRows
-from odtdsl.data.dataset import ColumnType
-from odtdsl.data.levels import level_text
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.dataset import ColumnType
+from odtdsl.datasets.levels import level_text
+from odtdsl.datasets.table import IntArray
 from odtdsl.predictors.diagram_nodes import Arc
 from odtdsl.problem.ir.expr import applications
 

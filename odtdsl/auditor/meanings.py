@@ -17,7 +17,7 @@ import numpy as np
 from odtdsl.auditor.monotone import is_monotone
 from odtdsl.auditor.routing import LeafOn, ModelOn, PathOn, Place, SplitOn, TreeOn
 from odtdsl.auditor.rows import AuditRows, NoValue
-from odtdsl.data.table import BoolArray, FloatArray
+from odtdsl.datasets.table import BoolArray, FloatArray
 from odtdsl.predictors.nodes import Threshold
 from odtdsl.problem.ir.expr import Apply, FeatureArg, LabelArg, RowArg, TargetArg
 from odtdsl.problem.ir.problem import DiagramSkeleton, Problem

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from odtdsl.auditor.routing import TreeOn
 from odtdsl.auditor.targets import AuditPart
-from odtdsl.data.dataset import ColumnType
+from odtdsl.datasets.dataset import ColumnType
 from odtdsl.predictors.nodes import Branch, InBin, Leaf, Side, Threshold, TreeNode
 
 MISSING = math.nan

@@ -20,7 +20,7 @@ from odtdsl.auditor.routing import LeafOn, TreeOn, model_on
 from odtdsl.auditor.rows import AuditRows
 from odtdsl.auditor.values import FLOAT_TOLERANCE, holds
 from odtdsl.base.back_ends import takes
-from odtdsl.data.table import BoolArray, FloatArray
+from odtdsl.datasets.table import BoolArray, FloatArray
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.problem.ir.expr import Apply, TargetArg, applications
 from odtdsl.problem.ir.problem import Growth, Problem, RuleDecl

@@ -14,8 +14,8 @@ import numpy as np
 
 from odtdsl.auditor.rows import MISSING, AuditRows
 from odtdsl.base.diagnostics.model import OdtError, error
-from odtdsl.data.dataset import ColumnType
-from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.datasets.dataset import ColumnType
+from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import AxisTest, Hyperplane, Node
 from odtdsl.predictors.diagram_validation import check_diagram

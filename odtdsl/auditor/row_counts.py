@@ -12,7 +12,7 @@ from odtdsl.auditor.meanings import BASES, class_of
 from odtdsl.auditor.results import RowCount
 from odtdsl.auditor.routing import LeafOn, ModelOn, PathOn, Place, SplitOn
 from odtdsl.auditor.rows import NoValue
-from odtdsl.data.table import BoolArray
+from odtdsl.datasets.table import BoolArray
 from odtdsl.problem.ir.expr import Apply, Condition, Expr, GroupArg, applications
 
 

@@ -16,10 +16,10 @@ from typing import Any, assert_never
 
 import numpy as np
 
-from odtdsl.data.cells import reading
-from odtdsl.data.dataset import ColumnType, Dataset, Value
-from odtdsl.data.levels import level_text
-from odtdsl.data.table import BoolArray, FloatArray, IntArray, ObjectArray, RawColumn
+from odtdsl.datasets.cells import reading
+from odtdsl.datasets.dataset import ColumnType, Dataset, Value
+from odtdsl.datasets.levels import level_text
+from odtdsl.datasets.table import BoolArray, FloatArray, IntArray, ObjectArray, RawColumn
 from odtdsl.problem.ir.expr import (
     Arg,
     CellAnd,

@@ -11,7 +11,7 @@ from odtdsl.auditor.results import AuditLine
 from odtdsl.auditor.routing import DiagramOn, TreeOn
 from odtdsl.auditor.rows import AuditRows
 from odtdsl.base.tasks import Part
-from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.datasets.table import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from odtdsl.predictors.nodes import Leaf

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError, error
-from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Side, Test, Threshold, TreeNode
 from odtdsl.predictors.routing import reach, route
 from odtdsl.predictors.tree import Tree

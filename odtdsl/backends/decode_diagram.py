@@ -15,7 +15,7 @@ import numpy as np
 
 from odtdsl.backends.decode import NoCandidate, axis_test, internal, missing_side, parting_test
 from odtdsl.backends.margins import widest_plane
-from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.predictors import diagram_routing
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Hyperplane, Node, Split, Terminal, Weight

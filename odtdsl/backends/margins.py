@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.planes import Planes, planes
 from odtdsl.problem.ir.raw import RawPlane

@@ -25,11 +25,11 @@ from odtdsl.compiler.skeleton import options, skeleton
 from odtdsl.compiler.sources import data_request
 from odtdsl.compiler.statements import Statements, sort_statements
 from odtdsl.compiler.targets import TargetPart
-from odtdsl.data import readers
-from odtdsl.data.dataset import ColumnType, Dataset
-from odtdsl.data.request import DataRequest
-from odtdsl.data.split import Division
-from odtdsl.data.table import Table
+from odtdsl.datasets import readers
+from odtdsl.datasets.dataset import ColumnType, Dataset
+from odtdsl.datasets.request import DataRequest
+from odtdsl.datasets.split import Division
+from odtdsl.datasets.table import Table
 from odtdsl.language import ast
 from odtdsl.problem.ir.expr import GroupArg
 from odtdsl.problem.ir.planes import MAX_PLANE_CELL
@@ -68,7 +68,7 @@ class Analysis:
 
 
 class Files(Protocol):
-    """What reads rows: the module `odtdsl.data.readers`, or something like it."""
+    """What reads rows: the module `odtdsl.datasets.readers`, or something like it."""
 
     def read(self, request: DataRequest, *, base: Path, frame: Any = None) -> Table:
         """The training rows (and the test rows, if they are a share of the same file)."""

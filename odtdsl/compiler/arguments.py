@@ -12,10 +12,10 @@ from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.compiler.namespace import FUNCTIONS, WORDS, Namespace
 from odtdsl.compiler.targets import TargetPart
-from odtdsl.data.dataset import Value
-from odtdsl.data.levels import as_levels
-from odtdsl.data.typing import distinct, encode
-from odtdsl.data.writing import number_text
+from odtdsl.datasets.dataset import Value
+from odtdsl.datasets.levels import as_levels
+from odtdsl.datasets.typing import distinct, encode
+from odtdsl.datasets.writing import number_text
 from odtdsl.language import ast
 from odtdsl.language.expressions import backticks, coded, expr_to_text, name_text
 from odtdsl.problem.ir.expr import (

@@ -17,7 +17,7 @@ from itertools import combinations
 import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.automata import Payments
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.families import LEFT_CODE, Family, admissible, threshold_set

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.compiler.literals import Constant, level_of, literal_constant, named_row
-from odtdsl.data.dataset import ColumnType
+from odtdsl.datasets.dataset import ColumnType
 from odtdsl.language import ast
 from odtdsl.language.expressions import coded, name_text
 from odtdsl.problem.ir.expr import (

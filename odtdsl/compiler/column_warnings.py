@@ -18,10 +18,10 @@ from odtdsl.compiler.context import Reporter
 from odtdsl.compiler.lookalikes import Written, numerals_of_all, way_of
 from odtdsl.compiler.statements import Statements
 from odtdsl.compiler.targets import TargetPart
-from odtdsl.data.cells import number_of
-from odtdsl.data.dataset import Column, Value
-from odtdsl.data.numerals import Numerals
-from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.datasets.cells import number_of
+from odtdsl.datasets.dataset import Column, Value
+from odtdsl.datasets.numerals import Numerals
+from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.language import ast
 from odtdsl.language.expressions import coded, name_text
 from odtdsl.problem.ir.problem import FeatureDecl

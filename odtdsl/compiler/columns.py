@@ -13,10 +13,10 @@ from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.compiler.literals import is_quoted, level_of, literal_constant, plain_value
 from odtdsl.compiler.statements import Statements
 from odtdsl.compiler.targets import TargetPart
-from odtdsl.data.dataset import ColumnType, Kind, Value
-from odtdsl.data.levels import as_levels, level_text
-from odtdsl.data.table import RawColumn, Table
-from odtdsl.data.typing import declare_type, infer_type, levels_of
+from odtdsl.datasets.dataset import ColumnType, Kind, Value
+from odtdsl.datasets.levels import as_levels, level_text
+from odtdsl.datasets.table import RawColumn, Table
+from odtdsl.datasets.typing import declare_type, infer_type, levels_of
 from odtdsl.language import ast
 from odtdsl.language.expressions import coded, name_text
 from odtdsl.problem.ir.intervals import nearest_float

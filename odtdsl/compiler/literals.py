@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from odtdsl.compiler.context import Reporter, StatementError
-from odtdsl.data.cells import reading
-from odtdsl.data.dataset import Value
-from odtdsl.data.levels import as_number, level_text, number_indices, text_index
+from odtdsl.datasets.cells import reading
+from odtdsl.datasets.dataset import Value
+from odtdsl.datasets.levels import as_number, level_text, number_indices, text_index
 from odtdsl.language import ast
 from odtdsl.problem.ir.intervals import nearest_float
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from odtdsl.data.numerals import Numerals
+from odtdsl.datasets.numerals import Numerals
 
 Way = Literal["numerals", "percent", "currency", "date"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from odtdsl.compiler.cell_conditions import Cells
 from odtdsl.compiler.columns import Columns
-from odtdsl.data.table import Table
+from odtdsl.datasets.table import Table
 from odtdsl.language import ast
 from odtdsl.problem.ir.problem import FeatureDecl, GroupDecl, TargetDecl
 from odtdsl.problem.terms.registry import BY_NAME

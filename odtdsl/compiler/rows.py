@@ -13,12 +13,12 @@ from odtdsl.compiler.columns import Columns
 from odtdsl.compiler.context import Reporter
 from odtdsl.compiler.statements import Statements
 from odtdsl.compiler.targets import TargetPart
-from odtdsl.data.dataset import Column, ColumnType, Dataset, Weights
-from odtdsl.data.request import DataRequest, TestShare
-from odtdsl.data.split import Division, split_rows
-from odtdsl.data.table import BoolArray, IntArray, Table
-from odtdsl.data.typing import check_apart, encode
-from odtdsl.data.weights import encode_weights
+from odtdsl.datasets.dataset import Column, ColumnType, Dataset, Weights
+from odtdsl.datasets.request import DataRequest, TestShare
+from odtdsl.datasets.split import Division, split_rows
+from odtdsl.datasets.table import BoolArray, IntArray, Table
+from odtdsl.datasets.typing import check_apart, encode
+from odtdsl.datasets.weights import encode_weights
 from odtdsl.language import ast
 from odtdsl.language.expressions import coded, name_text
 from odtdsl.problem.ir.problem import FeatureDecl, TargetDecl

@@ -11,7 +11,7 @@ import numpy as np
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.compiler.bounds import Frame, ModelFacts, least_asking
 from odtdsl.compiler.context import Reporter
-from odtdsl.data.candidates import BOOSTED_ROWS
+from odtdsl.datasets.candidates import BOOSTED_ROWS
 from odtdsl.language.expressions import coded, name_text
 from odtdsl.problem.ir.expr import MIRRORED, Apply, Compare, Const, Scope
 from odtdsl.problem.ir.families import Family, admissible, build_families, threshold_set

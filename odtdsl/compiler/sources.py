@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from odtdsl.compiler.context import Reporter
-from odtdsl.data.request import DataRequest, TestFile, TestShare
+from odtdsl.datasets.request import DataRequest, TestFile, TestShare
 from odtdsl.language import ast
 
 LIBRARIES = ("sklearn", "openml")

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from odtdsl.base.tasks import Part
-from odtdsl.data.dataset import Column, ColumnType
-from odtdsl.data.table import FloatArray, IntArray, RawColumn
+from odtdsl.datasets.dataset import Column, ColumnType
+from odtdsl.datasets.table import FloatArray, IntArray, RawColumn
 
 if TYPE_CHECKING:
     from odtdsl.compiler.columns import Columns

@@ -28,7 +28,7 @@ from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.base.interrupts import interruptible
 from odtdsl.base.limits import counting
 from odtdsl.base.memory import Guard
-from odtdsl.data.digest import digest
+from odtdsl.datasets.digest import digest
 from odtdsl.driver.choice import Choice, Supported, back_end, choose, refused, supported
 from odtdsl.driver.overrides import Overrides, overridden
 from odtdsl.driver.reporting import Unpacking, as_written, reporting, user_value
@@ -43,7 +43,7 @@ from odtdsl.problem.terms.normalize import normalize
 if TYPE_CHECKING:
     from odtdsl.backends.decode import Idle
     from odtdsl.compiler import Analysis
-    from odtdsl.data.dataset import Dataset
+    from odtdsl.datasets.dataset import Dataset
     from odtdsl.driver.formulas.encoding import Format
     from odtdsl.problem.ir.rows import Rows
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from odtdsl.base.theme import Theme
-    from odtdsl.data.dataset import Dataset, Value
+    from odtdsl.datasets.dataset import Dataset, Value
     from odtdsl.insight.counterfactuals import Why
     from odtdsl.problem.ir.problem import Problem
     from odtdsl.problem.ir.rows import Rows
@@ -365,7 +365,7 @@ def problem_digest(problem: Problem) -> str:
 
     Other releases, or other words of the same meaning, may give another one.
     """
-    from odtdsl.data.request import DataRequest
+    from odtdsl.datasets.request import DataRequest
     from odtdsl.problem.ir.problem import Options
 
     asked = replace(problem, data=DataRequest(kind="frame"), options=Options())

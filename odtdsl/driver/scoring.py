@@ -16,7 +16,7 @@ from odtdsl.base.tasks import Part
 from odtdsl.predictors.predictor import Predictor
 
 if TYPE_CHECKING:
-    from odtdsl.data.dataset import Dataset, Value
+    from odtdsl.datasets.dataset import Dataset, Value
     from odtdsl.problem.ir.rows import Rows
 
 

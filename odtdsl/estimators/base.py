@@ -24,7 +24,7 @@ from sklearn.utils.validation import (
 
 from odtdsl.base.back_ends import proves
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
-from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.driver.scoring import TestScore, score
 from odtdsl.estimators.cells import Cells, masks, read_features, read_sensitive
 from odtdsl.estimators.early import HeldOut, parted

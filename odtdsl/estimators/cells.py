@@ -12,13 +12,13 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_array
 
 from odtdsl.base.diagnostics.model import OdtError, error
-from odtdsl.data.cells import number_of, reading
-from odtdsl.data.dataset import ColumnType, Value
-from odtdsl.data.frames import read_frame
-from odtdsl.data.levels import level_text
-from odtdsl.data.table import BoolArray, FloatArray, RawColumn
-from odtdsl.data.typing import check_apart, encode
-from odtdsl.data.writing import objects
+from odtdsl.datasets.cells import number_of, reading
+from odtdsl.datasets.dataset import ColumnType, Value
+from odtdsl.datasets.frames import read_frame
+from odtdsl.datasets.levels import level_text
+from odtdsl.datasets.table import BoolArray, FloatArray, RawColumn
+from odtdsl.datasets.typing import check_apart, encode
+from odtdsl.datasets.writing import objects
 from odtdsl.estimators.versions import remembered, validated
 
 Array = npt.NDArray[Any]

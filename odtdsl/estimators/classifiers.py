@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.estimators.base import OptimalEstimator, free_name
 from odtdsl.estimators.cells import check_labels, labels_of, name_of
 from odtdsl.estimators.problems import (

@@ -15,7 +15,7 @@ import numpy as np
 from odtdsl.auditor.audit import values_of
 from odtdsl.backends.base import Progress
 from odtdsl.base.diagnostics.model import error
-from odtdsl.data.table import BoolArray
+from odtdsl.datasets.table import BoolArray
 from odtdsl.driver.result import Result
 from odtdsl.estimators.new_rows import data_of
 from odtdsl.predictors.predictor import Predictor

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from odtdsl.base.back_ends import able
 from odtdsl.base.diagnostics.model import error
-from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.estimators.base import free_name
 from odtdsl.estimators.cells import Cells, read_features, read_numbers
 from odtdsl.estimators.problems import Columns, EstimatorOptions, Target, problem

@@ -10,11 +10,11 @@ import numpy as np
 
 from odtdsl.base.diagnostics.model import error
 from odtdsl.compiler.targets import TargetPart
-from odtdsl.data.dataset import Dataset, Weights
-from odtdsl.data.frames import read_frame
-from odtdsl.data.table import FloatArray, Table
-from odtdsl.data.typing import encode
-from odtdsl.data.weights import encode_weights
+from odtdsl.datasets.dataset import Dataset, Weights
+from odtdsl.datasets.frames import read_frame
+from odtdsl.datasets.table import FloatArray, Table
+from odtdsl.datasets.typing import encode
+from odtdsl.datasets.weights import encode_weights
 from odtdsl.problem.ir.rows import Rows
 
 

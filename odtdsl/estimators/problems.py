@@ -11,8 +11,8 @@ from typing import Any, Literal
 from odtdsl.base.back_ends import able
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.tasks import task_of_type
-from odtdsl.data.dataset import Value
-from odtdsl.data.levels import number_indices, text_index
+from odtdsl.datasets.dataset import Value
+from odtdsl.datasets.levels import number_indices, text_index
 from odtdsl.estimators.cells import Cells, Kind
 from odtdsl.estimators.rules import Rules, add_groups, add_rules, append
 from odtdsl.interfaces.api import load, parse

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from odtdsl.data.table import FloatArray
+from odtdsl.datasets.table import FloatArray
 from odtdsl.estimators.base import OptimalEstimator, free_name
 from odtdsl.estimators.cells import read_numbers
 from odtdsl.estimators.problems import AUTO, EstimatorOptions, Target, only, spec_model

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.table import IntArray
 from odtdsl.predictors.nodes import Branch, Leaf, TreeNode
 from odtdsl.predictors.tree import Tree
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.table import IntArray
 from odtdsl.predictors.graph import Graph, Joint
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (

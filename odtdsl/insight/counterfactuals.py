@@ -18,8 +18,8 @@ import numpy as np
 
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.diagnostics.suggest import closest
-from odtdsl.data.dataset import Column, Value
-from odtdsl.data.table import FloatArray, Table
+from odtdsl.datasets.dataset import Column, Value
+from odtdsl.datasets.table import FloatArray, Table
 from odtdsl.insight.attribution import applies_to_leaf, applies_to_split, forms_of_rules
 from odtdsl.predictors.encoding import Cells
 from odtdsl.predictors.frames import as_table

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from odtdsl.data.dataset import ColumnType, Value
-from odtdsl.data.table import IntArray, Table
+from odtdsl.datasets.dataset import ColumnType, Value
+from odtdsl.datasets.table import IntArray, Table
 from odtdsl.predictors.diagram_nodes import Arc, Hyperplane, Node, Terminal, as_leaf
 from odtdsl.predictors.nodes import Leaf
 from odtdsl.predictors.predictor import Predictor

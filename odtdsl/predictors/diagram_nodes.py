@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from odtdsl.data.dataset import Value
+from odtdsl.datasets.dataset import Value
 from odtdsl.predictors.nodes import Leaf, Side, Test
 
 

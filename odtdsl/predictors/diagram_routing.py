@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
-from odtdsl.data.table import BoolArray, IntArray, Table
+from odtdsl.datasets.table import BoolArray, IntArray, Table
 from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Node
 from odtdsl.predictors.diagram_validation import check_diagram
 from odtdsl.predictors.encoding import Cells

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from odtdsl.base.diagnostics.model import Diagnostic
-from odtdsl.data.dataset import ColumnType
+from odtdsl.datasets.dataset import ColumnType
 from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Hyperplane, Weight
 from odtdsl.predictors.validation import MAX_DEPTH, check_test, repeated, wrong
 

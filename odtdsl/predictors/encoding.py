@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError, error
-from odtdsl.data.cells import number_of, reading, row_place
-from odtdsl.data.dataset import MISSING_CODE, UNSEEN_CODE, ColumnType, Value
-from odtdsl.data.levels import level_text
-from odtdsl.data.table import BoolArray, FloatArray, IntArray, RawColumn
+from odtdsl.datasets.cells import number_of, reading, row_place
+from odtdsl.datasets.dataset import MISSING_CODE, UNSEEN_CODE, ColumnType, Value
+from odtdsl.datasets.levels import level_text
+from odtdsl.datasets.table import BoolArray, FloatArray, IntArray, RawColumn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from odtdsl.base.diagnostics.model import OdtError, error
-from odtdsl.data.frames import read_frame
-from odtdsl.data.table import RawColumn, Table
-from odtdsl.data.writing import Numbers, Texts
+from odtdsl.datasets.frames import read_frame
+from odtdsl.datasets.table import RawColumn, Table
+from odtdsl.datasets.writing import Numbers, Texts
 from odtdsl.predictors.routing import HasFeatures, absent
 
 NAME = "the data"

@@ -13,7 +13,7 @@ import math
 from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 
-from odtdsl.data.dataset import ColumnType, Value
+from odtdsl.datasets.dataset import ColumnType, Value
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold, TreeNode
 from odtdsl.predictors.tree import Tree
 

@@ -34,7 +34,7 @@ import numpy as np
 from odtdsl.base import files
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.base.files import write_text
-from odtdsl.data.dataset import ColumnType, Kind, Value
+from odtdsl.datasets.dataset import ColumnType, Kind, Value
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold, TreeNode
 from odtdsl.predictors.tree import Tree
 from odtdsl.predictors.validation import MAX_DEPTH, check_tree

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from odtdsl.base.diagnostics.model import Diagnostic, error
 from odtdsl.base.tasks import Part, tasks
-from odtdsl.data.table import FloatArray
+from odtdsl.datasets.table import FloatArray
 from odtdsl.predictors.nodes import Leaf
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from odtdsl.data.table import Table
+from odtdsl.datasets.table import Table
 from odtdsl.predictors.diagram_nodes import AxisTest
 from odtdsl.predictors.graph import Joint
 from odtdsl.predictors.nodes import Side

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from odtdsl.data.dataset import Value
+from odtdsl.datasets.dataset import Value
 
 Side = Literal["left", "right"]
 

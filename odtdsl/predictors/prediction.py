@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from odtdsl.data.dataset import Value
-from odtdsl.data.table import FloatArray
+from odtdsl.datasets.dataset import Value
+from odtdsl.datasets.table import FloatArray
 from odtdsl.predictors.leaves import leaves_of
 from odtdsl.predictors.nodes import Leaf
 

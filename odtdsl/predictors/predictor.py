@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from odtdsl.base.methods import method
-from odtdsl.data.dataset import ColumnType, Value
-from odtdsl.data.table import FloatArray, IntArray, Table
+from odtdsl.datasets.dataset import ColumnType, Value
+from odtdsl.datasets.table import FloatArray, IntArray, Table
 from odtdsl.predictors.nodes import Leaf
 
 if TYPE_CHECKING:

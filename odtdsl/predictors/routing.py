@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
-from odtdsl.data.dataset import ColumnType, Value
-from odtdsl.data.table import BoolArray, IntArray, RawColumn, Table
+from odtdsl.datasets.dataset import ColumnType, Value
+from odtdsl.datasets.table import BoolArray, IntArray, RawColumn, Table
 from odtdsl.predictors.encoding import Cells, encode_cells
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Side, Test, Threshold, TreeNode
 from odtdsl.predictors.validation import check_tree

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from odtdsl.data.dataset import ColumnType, Value
-from odtdsl.data.table import IntArray, Table
+from odtdsl.datasets.dataset import ColumnType, Value
+from odtdsl.datasets.table import IntArray, Table
 from odtdsl.predictors.nodes import Branch, Leaf, TreeNode
 from odtdsl.predictors.predictor import Predictor
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from odtdsl.base.diagnostics.model import Diagnostic
-from odtdsl.data.dataset import ColumnType, Value
+from odtdsl.datasets.dataset import ColumnType, Value
 from odtdsl.predictors.leaves import known, leaves_of
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold, TreeNode
 

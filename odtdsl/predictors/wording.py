@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import unicodedata
 
-from odtdsl.data.dataset import Value
+from odtdsl.datasets.dataset import Value
 from odtdsl.predictors.diagram_nodes import AxisTest, Split, Terminal, Weight, as_leaf
 from odtdsl.predictors.leaves import leaves_of
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold

@@ -31,7 +31,7 @@ import numpy as np
 
 from odtdsl.backends.clauses.formula import Describe, Formula
 from odtdsl.backends.clauses.names import Names
-from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
 from odtdsl.problem.ir.families import LEFT_CODE, Family, admissible, threshold_set
 from odtdsl.problem.ir.forms import Core

@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.table import IntArray
 
 Describe = Callable[..., str]
 

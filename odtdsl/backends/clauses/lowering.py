@@ -11,7 +11,7 @@ from odtdsl.backends.clauses.formula import Formula
 from odtdsl.backends.clauses.names import Names
 from odtdsl.backends.clauses.rules import Rules
 from odtdsl.backends.clauses.tree import TreeCode
-from odtdsl.data.table import BoolArray
+from odtdsl.datasets.table import BoolArray
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.families import admissible
 from odtdsl.problem.ir.forms import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from odtdsl.data.dataset import Value
+from odtdsl.datasets.dataset import Value
 from odtdsl.problem.ir.families import place, placing
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.rows import Rows

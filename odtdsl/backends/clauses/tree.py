@@ -29,7 +29,7 @@ import numpy as np
 
 from odtdsl.backends.clauses.formula import Describe, Formula
 from odtdsl.backends.clauses.names import Names
-from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.evaluate import goes_left
 from odtdsl.problem.ir.families import LEFT_CODE, Family, admissible, threshold_set
 from odtdsl.problem.ir.forms import Core

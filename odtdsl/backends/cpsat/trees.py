@@ -33,7 +33,7 @@ from odtdsl.backends.clauses.sums import Terms, at_most
 from odtdsl.backends.clauses.tree import TreeCode
 from odtdsl.backends.cpsat.costs import scaled
 from odtdsl.backends.cpsat.program import INTEGERS, Cost
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.evaluate import goes_left
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from odtdsl.backends.exact.lowering import constant_of
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.forms import Additive, Core, LinearStage, PathSum
 
 Range = tuple[int, int]

@@ -19,7 +19,7 @@ from odtdsl.backends.exact.idle_splits import idle_splits_go
 from odtdsl.backends.exact.lowering import Features, deepest_of, demands, least, most_leaves, to_raw
 from odtdsl.backends.exact.ruled import Ruled, assemble, ruled_objections
 from odtdsl.base import engine
-from odtdsl.data.table import BoolArray
+from odtdsl.datasets.table import BoolArray
 from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.forms import (
     Additive,

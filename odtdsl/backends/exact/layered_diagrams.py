@@ -17,7 +17,7 @@ import numpy.typing as npt
 from odtdsl.backends.decode_diagram import Draft, folded
 from odtdsl.backends.exact.lowering import raw_test
 from odtdsl.base import engine
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.raw import RawDiagram, RawNode
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from odtdsl.backends.base import Objection
 from odtdsl.base import engine
-from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.families import LEFT_CODE, Family, admissible, local_gap, threshold_set

@@ -20,7 +20,7 @@ from odtdsl.problem.ir.raw import RawDiagram, RawTest
 
 if TYPE_CHECKING:
     from odtdsl.backends.exact.unrolled import Unrolled
-    from odtdsl.data.table import IntArray
+    from odtdsl.datasets.table import IntArray
 
 PATIENCE = 150
 """Moves without anything better after which the search ends where it may come back later."""

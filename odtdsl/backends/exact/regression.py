@@ -26,7 +26,7 @@ from odtdsl.backends.exact.lowering import (
 )
 from odtdsl.backends.exact.packed import Packed
 from odtdsl.base import engine
-from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (

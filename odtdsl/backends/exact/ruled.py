@@ -30,7 +30,7 @@ from odtdsl.backends.exact.lowering import (
 )
 from odtdsl.backends.exact.paths import Paths, TooManyStates, clauses_of, path_measures, paths
 from odtdsl.base import engine
-from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (
     Additive,

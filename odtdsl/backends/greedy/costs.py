@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
 from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.expr import Scope

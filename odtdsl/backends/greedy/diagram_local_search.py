@@ -9,7 +9,7 @@ import numpy as np
 from odtdsl.backends.decode_diagram import Draft, folded
 from odtdsl.backends.greedy.costs import Aim
 from odtdsl.backends.greedy.scans import Scans
-from odtdsl.data.table import BoolArray, FloatArray, IntArray
+from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawDiagram, RawNode, RawTest
 

@@ -15,7 +15,7 @@ from odtdsl.backends.greedy.diagram_local_search import Rework, pruned
 from odtdsl.backends.greedy.incumbent import Judge
 from odtdsl.backends.greedy.layers import LayerGrower, Start
 from odtdsl.backends.greedy.scans import Scans
-from odtdsl.data.candidates import short_cut
+from odtdsl.datasets.candidates import short_cut
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
 from odtdsl.problem.ir.evaluate import NotEvaluable
 from odtdsl.problem.ir.expr import Scope

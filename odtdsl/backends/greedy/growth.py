@@ -12,7 +12,7 @@ from odtdsl.backends.greedy.costs import Aim
 from odtdsl.backends.greedy.labels import leaf_options
 from odtdsl.backends.greedy.paths import PathRules
 from odtdsl.backends.greedy.tables import Node, Tables
-from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Linear
 

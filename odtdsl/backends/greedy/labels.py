@@ -9,7 +9,7 @@ import numpy as np
 
 from odtdsl.backends.greedy.costs import Aim, measures_of, near
 from odtdsl.backends.greedy.tables import Node
-from odtdsl.data.table import BoolArray, FloatArray, IntArray
+from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
 from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Additive, Clause, Core, Linear, LinearStage, Maxima, MaximaBound

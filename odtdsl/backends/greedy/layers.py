@@ -14,7 +14,7 @@ import numpy as np
 
 from odtdsl.backends.greedy.paths import Path, PathRules
 from odtdsl.backends.greedy.scans import Scans, entropy
-from odtdsl.data.table import BoolArray, FloatArray, IntArray
+from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Core, Linear
 from odtdsl.problem.ir.raw import RawNode, RawTest

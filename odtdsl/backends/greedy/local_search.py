@@ -7,7 +7,7 @@ import numpy as np
 from odtdsl.backends.greedy.costs import Aim
 from odtdsl.backends.greedy.growth import GINI, SIDES, Grower
 from odtdsl.backends.greedy.tables import Node, Tables
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.families import local_gap, place, placing
 from odtdsl.problem.ir.forms import Core

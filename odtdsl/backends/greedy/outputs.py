@@ -19,7 +19,7 @@ from odtdsl.backends.greedy.incumbent import Judge
 from odtdsl.backends.greedy.regression import RegressionGrowth, Root, no_tests, table_of
 from odtdsl.backends.greedy.tables import Node
 from odtdsl.base import engine
-from odtdsl.data.table import BoolArray, FloatArray, IntArray
+from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
 from odtdsl.problem.ir.forms import Core, OutputSet
 from odtdsl.problem.ir.problem import Growth
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree

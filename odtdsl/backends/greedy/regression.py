@@ -18,7 +18,7 @@ from odtdsl.backends.greedy.paths import PathRules
 from odtdsl.backends.greedy.tables import Node, Tables
 from odtdsl.backends.greedy.thresholds import Thresholds
 from odtdsl.base import engine
-from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.forms import Core, RegressionStage
 from odtdsl.problem.ir.raw import RawTree
 from odtdsl.problem.ir.regression import loss_in

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from odtdsl.data.table import BoolArray, FloatArray, IntArray
+from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
 from odtdsl.problem.ir.families import admissible, threshold_set
 from odtdsl.problem.ir.forms import Core
 

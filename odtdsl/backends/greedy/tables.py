@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from odtdsl.base import engine
-from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.evaluate import goes_left
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.families import admissible, threshold_set

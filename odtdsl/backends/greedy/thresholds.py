@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from odtdsl.backends.greedy.tables import Node, Tables
-from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.forms import Core
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from odtdsl.backends.milp.patterns import Patterns
 from odtdsl.backends.milp.program import Affine, Completion, sum_of
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.forms import Origin, PathMeasure, PathSum
 
 if TYPE_CHECKING:

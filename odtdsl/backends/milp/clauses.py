@@ -31,7 +31,7 @@ from odtdsl.backends.milp.program import (
     sum_of,
     unique,
 )
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (
     Additive,

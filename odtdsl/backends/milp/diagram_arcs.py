@@ -24,7 +24,7 @@ from odtdsl.backends.decode_diagram import Draft, folded
 from odtdsl.backends.milp.clauses import Point
 from odtdsl.backends.milp.layers import Layers
 from odtdsl.backends.milp.program import SKELETON, Affine, Program
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.raw import RawDiagram, RawNode, RawPlane, RawTest
 
 Side = Literal[0, 1]

@@ -24,7 +24,7 @@ from odtdsl.backends.milp.layers import layers_of
 from odtdsl.backends.milp.patterns import present
 from odtdsl.backends.milp.program import SKELETON, Affine
 from odtdsl.backends.milp.structure import Splits, Tick
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawDiagram, RawPlane, RawTest
 

@@ -32,7 +32,7 @@ from odtdsl.backends.milp.layers import layers_of
 from odtdsl.backends.milp.patterns import find_patterns
 from odtdsl.backends.milp.program import FREE, SKELETON, Affine, Program, safe_name, safe_names
 from odtdsl.backends.milp.structure import Tick, tests_by_level, usable_tests
-from odtdsl.data.table import BoolArray, FloatArray, IntArray
+from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.planes import planes

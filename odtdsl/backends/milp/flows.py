@@ -24,7 +24,7 @@ from odtdsl.backends.milp.layers import Layers
 from odtdsl.backends.milp.patterns import Patterns, gains_of
 from odtdsl.backends.milp.program import FREE, SKELETON, Affine, Numbers, Program
 from odtdsl.backends.milp.structure import Tick
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.forms import Additive, Core
 from odtdsl.problem.ir.raw import RawDiagram
 

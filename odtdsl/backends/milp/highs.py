@@ -16,7 +16,7 @@ import numpy as np
 from odtdsl.backends.base import Limits
 from odtdsl.backends.milp.program import Numbers, Program
 from odtdsl.backends.milp.pyomo_model import Standard
-from odtdsl.data.table import BoolArray, FloatArray, IntArray
+from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
 
 WIDE = 10_000
 """Rows with a coefficient beyond this are treated with care, see `Solver` and `search.options`."""

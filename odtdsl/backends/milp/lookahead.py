@@ -25,7 +25,7 @@ import numpy as np
 from odtdsl.backends.milp.pattern_flow import PatternFlow
 from odtdsl.backends.milp.patterns import gains_of
 from odtdsl.backends.milp.program import OBJECTIVE, Affine
-from odtdsl.data.table import BoolArray, FloatArray, IntArray
+from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
 from odtdsl.problem.ir.automata import PathRule, on_paths
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Additive, Core, Linear

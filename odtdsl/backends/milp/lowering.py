@@ -11,7 +11,7 @@ from odtdsl.backends.milp.program import Program
 from odtdsl.backends.milp.stages import Goal, keep, lower_stage, measures_of
 from odtdsl.backends.milp.structure import tests_by_level, usable_tests
 from odtdsl.base.diagnostics.model import error
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.forms import Additive, Core, DepthStage, Linear, MaximaBound, PathTotal
 from odtdsl.problem.ir.problem import TreeSkeleton
 from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawTree

@@ -45,7 +45,7 @@ from odtdsl.backends.milp.clauses import RowMaker, Rules
 from odtdsl.backends.milp.pattern_flow import PatternFlow
 from odtdsl.backends.milp.program import Affine, Completion, Numbers, sum_of
 from odtdsl.backends.milp.structure import Tick
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.families import Family, place, placing
 from odtdsl.problem.ir.forms import Core, Monotone
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from odtdsl.backends.milp.patterns import Patterns, gains_of, present
 from odtdsl.backends.milp.structure import Tick
-from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.automata import PathRule, on_paths
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Additive, Clause, Core, Linear, PathSum, PathTotal

@@ -22,7 +22,7 @@ import numpy as np
 from odtdsl.backends.milp.patterns import gain_pairs, gains_of, present
 from odtdsl.backends.milp.program import FREE, SKELETON, Affine
 from odtdsl.backends.milp.structure import NodeTests, Structure, Tick
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.forms import Additive, Core
 from odtdsl.problem.ir.raw import RawTree
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.families import Family
 from odtdsl.problem.ir.forms import Additive, Core
 

@@ -15,7 +15,7 @@ from math import gcd
 import numpy as np
 
 from odtdsl.base.diagnostics.model import error
-from odtdsl.data.table import BoolArray, FloatArray, IntArray
+from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
 from odtdsl.problem.ir.forms import Origin
 
 Numbers = IntArray | FloatArray

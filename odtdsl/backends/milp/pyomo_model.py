@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from odtdsl.backends.milp.program import FREE, Matrix, Numbers, Program, safe_name
-from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.datasets.table import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from collections.abc import Callable

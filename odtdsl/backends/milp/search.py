@@ -19,7 +19,7 @@ from odtdsl.backends.milp.pyomo_model import Built, build, standard_form
 from odtdsl.backends.milp.stages import Goal, trivial_bound
 from odtdsl.backends.milp.structure import tests_by_level, usable_tests
 from odtdsl.backends.staged import StagedSearch, Stopped
-from odtdsl.data.table import FloatArray
+from odtdsl.datasets.table import FloatArray
 from odtdsl.problem.ir.diagrams import evaluated
 from odtdsl.problem.ir.forms import (
     Core,

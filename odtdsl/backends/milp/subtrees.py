@@ -32,7 +32,7 @@ from odtdsl.backends.milp.parts import Sums, find_parts, is_of_parts, keeping
 from odtdsl.backends.milp.program import SKELETON, Affine, safe_name
 from odtdsl.backends.milp.structure import Structure, Tick, tests_by_level
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Additive, Clause, Core, Monotone, Origin, PathSum
 from odtdsl.problem.ir.problem import TreeSkeleton

@@ -23,7 +23,7 @@ from odtdsl.backends.clauses.lowering import (
 from odtdsl.backends.clauses.sums import at_most
 from odtdsl.backends.sat.search import Live
 from odtdsl.backends.staged import Stopped
-from odtdsl.data.table import BoolArray
+from odtdsl.datasets.table import BoolArray
 from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.families import admissible

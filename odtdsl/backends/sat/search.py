@@ -18,7 +18,7 @@ from odtdsl.backends.clauses.lowering import MAX_FORMULA_DEPTH, Lowered, Shape, 
 from odtdsl.backends.clauses.sums import Counter, Terms, at_most
 from odtdsl.backends.sat.solvers import DEFAULT, INTERRUPTIBLE
 from odtdsl.backends.staged import StagedSearch, Stopped
-from odtdsl.data.table import BoolArray
+from odtdsl.datasets.table import BoolArray
 from odtdsl.problem.ir.evaluate import Evaluation, violations
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Core, Depth, LinearStage, SignedAtom

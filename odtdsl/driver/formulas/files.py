@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from odtdsl.auditor.audit import audit
 from odtdsl.base.diagnostics.model import OdtError, error
-from odtdsl.data.digest import digest
+from odtdsl.datasets.digest import digest
 from odtdsl.driver.result import Result, Stage
 from odtdsl.driver.scoring import score
 from odtdsl.problem.terms.normalize import normalize

@@ -20,7 +20,7 @@ from odtdsl.backends.clauses.lowering import MAX_FORMULA_DEPTH
 from odtdsl.base import engine
 from odtdsl.base.back_ends import able
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
-from odtdsl.data.digest import digest
+from odtdsl.datasets.digest import digest
 from odtdsl.driver.choice import choose, refused
 from odtdsl.insight.proofs.claims import (
     Claim,

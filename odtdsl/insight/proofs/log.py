@@ -14,7 +14,7 @@ import numpy as np
 from odtdsl.backends.base import Limits
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.version import VERSION
-from odtdsl.data.digest import digest
+from odtdsl.datasets.digest import digest
 from odtdsl.driver.result import Result
 from odtdsl.insight.proofs.claims import MADE_BY, Claim, depth_of, formula, in_words, optimum
 from odtdsl.insight.proofs.file import Part, Proof, Refutation

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from odtdsl.base.diagnostics.model import error
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.rows import Rows
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.base.interrupts import interrupted
 from odtdsl.compiler import Analysis, analyse
-from odtdsl.data.split import Division
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.split import Division
+from odtdsl.datasets.table import IntArray
 from odtdsl.driver.result import Result
 from odtdsl.insight.tuning.folds import deal
 from odtdsl.insight.tuning.grid import Grid, Setting, applied, shown

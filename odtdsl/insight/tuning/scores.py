@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from odtdsl.compiler import Analysis
-    from odtdsl.data.dataset import Dataset
+    from odtdsl.datasets.dataset import Dataset
     from odtdsl.predictors.predictor import Predictor
 
 

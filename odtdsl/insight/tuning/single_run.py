@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.data.digest import digest
-from odtdsl.data.split import Division
-from odtdsl.data.table import IntArray, Table
+from odtdsl.datasets.digest import digest
+from odtdsl.datasets.split import Division
+from odtdsl.datasets.table import IntArray, Table
 from odtdsl.insight.tuning.grid import Setting, applied, plain
 from odtdsl.insight.tuning.scores import Score, measured, parted, with_score
 from odtdsl.language import ast

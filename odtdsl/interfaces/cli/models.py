@@ -37,8 +37,8 @@ class Predict(Command):
     def run(self) -> int:
         """Print or write what a saved model predicts for the rows of a file."""
         from odtdsl.base.files import holds, write_text
-        from odtdsl.data.readers import read
-        from odtdsl.data.request import DataRequest
+        from odtdsl.datasets.readers import read
+        from odtdsl.datasets.request import DataRequest
         from odtdsl.interfaces.api import load_model
 
         reads = [("the model", self.model), ("the rows", self.data)]

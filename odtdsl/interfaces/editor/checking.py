@@ -9,7 +9,7 @@ from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError
 from odtdsl.compiler import Analysis, analyse
 from odtdsl.compiler.context import Reporter
 from odtdsl.compiler.sources import data_request
-from odtdsl.data.request import DataRequest
+from odtdsl.datasets.request import DataRequest
 from odtdsl.interfaces.editor.data_facts import ColumnFacts, Facts, facts_of
 from odtdsl.interfaces.editor.outline import Outline
 from odtdsl.interfaces.editor.tables import Tables, Unread, head

@@ -291,7 +291,7 @@ class _Asked:
             suffixes = (".json",) if last == "START" else DATA_SUFFIXES
             yield from self._files(typed, suffixes)
         elif self.keyword == "data" and last == "NAME" and self.pieces[-1].text == "sklearn":
-            from odtdsl.data.bundled import BUNDLED
+            from odtdsl.datasets.bundled import BUNDLED
 
             yield from (_text(name) for name in BUNDLED)
         elif last == "ENCODING":

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from odtdsl.data.table import RawColumn, Table
-from odtdsl.data.writing import number_text
+from odtdsl.datasets.table import RawColumn, Table
+from odtdsl.datasets.writing import number_text
 
 MOST_LEVELS = 200
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.data import readers
-from odtdsl.data.request import DataRequest, TestFile
-from odtdsl.data.table import Table
+from odtdsl.datasets import readers
+from odtdsl.datasets.request import DataRequest, TestFile
+from odtdsl.datasets.table import Table
 
 MAX_BYTES = 30_000_000
 """The largest file that is read while one types: about 3 s."""

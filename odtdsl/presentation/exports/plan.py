@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from odtdsl.base.diagnostics.model import OdtError, error
-from odtdsl.data.cells import number_of
-from odtdsl.data.dataset import ColumnType, Value
-from odtdsl.data.levels import by_number, level_text
+from odtdsl.datasets.cells import number_of
+from odtdsl.datasets.dataset import ColumnType, Value
+from odtdsl.datasets.levels import by_number, level_text
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Hyperplane, Split, Weight
 from odtdsl.predictors.leaves import leaves_of

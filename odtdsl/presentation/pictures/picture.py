@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from odtdsl.data.dataset import Value
+from odtdsl.datasets.dataset import Value
 from odtdsl.predictors.wording import label_text, printable
 from odtdsl.presentation.pictures.lettering import MOST_LINES, WRAP, text_width, wrapped
 

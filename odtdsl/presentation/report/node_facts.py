@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.table import IntArray
 from odtdsl.driver.result import Show
 from odtdsl.insight.attribution import rules_by_node
 from odtdsl.predictors.graph import End, Graph, Joint

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from odtdsl.data.dataset import ColumnType, Value
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.dataset import ColumnType, Value
+from odtdsl.datasets.table import IntArray
 from odtdsl.predictors.diagram_nodes import AxisTest, Split
 from odtdsl.predictors.encoding import Cells
 from odtdsl.predictors.graph import End, Joint

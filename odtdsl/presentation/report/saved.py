@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from odtdsl.auditor.audit import audit
 from odtdsl.backends.base import Progress
 from odtdsl.base.numbers import as_number
-from odtdsl.data.digest import digest
+from odtdsl.datasets.digest import digest
 from odtdsl.driver.result import Result, Stage, problem_digest
 from odtdsl.driver.scoring import model_warnings, output_score, score
 from odtdsl.predictors.saving import load_saved

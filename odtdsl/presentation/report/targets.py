@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from odtdsl.base.tasks import Part
-from odtdsl.data.dataset import Dataset
-from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.datasets.dataset import Dataset
+from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.presentation.report.markup import Markup
 from odtdsl.presentation.report.subject import Subject
 

@@ -15,7 +15,7 @@ from typing import assert_never
 
 import numpy as np
 
-from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.evaluate import (
     ArcsBroken,
     BoundBroken,

@@ -13,8 +13,8 @@ from typing import assert_never
 import numpy as np
 
 from odtdsl.base.back_ends import takes
-from odtdsl.data.request import DataRequest, TestFile, TestShare
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.request import DataRequest, TestFile, TestShare
+from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.expr import (
     Abs,
     AndC,

@@ -14,7 +14,7 @@ from typing import Literal, assert_never
 
 import numpy as np
 
-from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.families import LEFT_CODE, Family, local_gap, place, threshold_set
 from odtdsl.problem.ir.forms import (

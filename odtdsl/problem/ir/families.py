@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from odtdsl.base.limits import look
-from odtdsl.data.candidates import bin_codes, bin_edges, guessed_cuts, midpoint, quantile_cuts
-from odtdsl.data.dataset import Column, Dataset
-from odtdsl.data.table import BoolArray, FloatArray, IntArray
+from odtdsl.datasets.candidates import bin_codes, bin_edges, guessed_cuts, midpoint, quantile_cuts
+from odtdsl.datasets.dataset import Column, Dataset
+from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
 from odtdsl.problem.ir.intervals import FULL, RealSet
 from odtdsl.problem.ir.problem import FeatureDecl, Problem
 

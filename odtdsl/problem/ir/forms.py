@@ -17,7 +17,7 @@ import numpy as np
 
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.source import NOWHERE, Span
-from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.problem.ir.expr import Condition, Scope
 from odtdsl.problem.ir.families import Family
 from odtdsl.problem.ir.intervals import RealSet

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from odtdsl.data.decimals import Short, shortest
+from odtdsl.datasets.decimals import Short, shortest
 
 Cut = tuple[float, int]
 """A place on the line: just before a value (0) or just after it (1)."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import TYPE_CHECKING, assert_never
 
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.families import Family, local_gap, place, placing
 from odtdsl.problem.ir.forms import Core, Monotone
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from odtdsl.data.table import BoolArray, FloatArray, IntArray
+from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawPlane
 

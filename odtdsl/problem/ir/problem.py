@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 from odtdsl.base.source import NOWHERE, Source, Span
-from odtdsl.data.dataset import ColumnType, Value
-from odtdsl.data.request import DataRequest
+from odtdsl.datasets.dataset import ColumnType, Value
+from odtdsl.datasets.request import DataRequest
 from odtdsl.problem.ir.expr import CellCondition, Condition, Expr, Scope
 
 MAX_SEARCH_DEPTH = 30

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.problem.ir.forms import Core, LossBound, RegressionStage, TargetLoss
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
 

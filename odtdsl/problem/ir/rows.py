@@ -9,9 +9,9 @@ from typing import assert_never
 
 import numpy as np
 
-from odtdsl.data.dataset import MISSING_CODE, Column, Dataset
-from odtdsl.data.levels import level_index
-from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.datasets.dataset import MISSING_CODE, Column, Dataset
+from odtdsl.datasets.levels import level_index
+from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.expr import (
     CellAnd,
     CellCompare,

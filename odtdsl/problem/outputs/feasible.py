@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from odtdsl.base import engine
 from odtdsl.base.diagnostics.model import OdtError, error
-from odtdsl.data.table import BoolArray, FloatArray
+from odtdsl.datasets.table import BoolArray, FloatArray
 from odtdsl.problem.ir.expr import Condition, applications
 from odtdsl.problem.ir.forms import Core, OutputSet
 from odtdsl.problem.ir.intervals import nearest_float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from odtdsl.data.table import BoolArray
+from odtdsl.datasets.table import BoolArray
 from odtdsl.problem.ir.expr import Apply, LabelArg, Scope
 from odtdsl.problem.ir.forms import Additive
 from odtdsl.problem.ir.rows import Rows

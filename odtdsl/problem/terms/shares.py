@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.expr import Apply, GroupArg, LabelArg
 from odtdsl.problem.ir.forms import Additive
 from odtdsl.problem.ir.rows import Rows

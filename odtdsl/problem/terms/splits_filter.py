@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import assert_never
 
-from odtdsl.data.dataset import ColumnType
+from odtdsl.datasets.dataset import ColumnType
 from odtdsl.problem.ir.expr import (
     COMPARE,
     MIRRORED,

@@ -8,7 +8,7 @@ from odtdsl.auditor.meanings import misclassified
 from odtdsl.auditor.routing import DiagramOn, TreeOn
 from odtdsl.auditor.rows import AuditRows
 from odtdsl.auditor.targets import AuditPart
-from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.predictors.nodes import Leaf
 from odtdsl.problem.ir.problem import TargetDecl
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from odtdsl.base.diagnostics.model import Diagnostic
-from odtdsl.data.table import FloatArray
+from odtdsl.datasets.table import FloatArray
 from odtdsl.predictors.leaves import LeafPart
 from odtdsl.predictors.nodes import Leaf
 from odtdsl.predictors.prediction import label_array, leaf_shares

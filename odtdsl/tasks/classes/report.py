@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar
 
-from odtdsl.data.dataset import Dataset
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.dataset import Dataset
+from odtdsl.datasets.table import IntArray
 from odtdsl.predictors.wording import label_text, rounded
 from odtdsl.presentation.report.markup import Markup, Part, joined, section, table, tag
 from odtdsl.presentation.report.node_facts import Facts, NodeFacts

@@ -8,7 +8,7 @@ import numpy as np
 
 from odtdsl.auditor.audit import model_on_data
 from odtdsl.base.diagnostics.model import Diagnostic, Label
-from odtdsl.data.dataset import Dataset, Value
+from odtdsl.datasets.dataset import Dataset, Value
 from odtdsl.driver.scoring import ScorePart, TestScore
 from odtdsl.predictors.nodes import Leaf
 from odtdsl.predictors.predictor import Predictor

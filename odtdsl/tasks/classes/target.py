@@ -12,11 +12,11 @@ from odtdsl.compiler.columns import Columns
 from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.compiler.statements import Statements
 from odtdsl.compiler.targets import TargetPart, Truth
-from odtdsl.data.dataset import Column, ColumnType, Value
-from odtdsl.data.levels import level_text, text_index
-from odtdsl.data.request import TestShare
-from odtdsl.data.table import IntArray, RawColumn
-from odtdsl.data.typing import levels_of
+from odtdsl.datasets.dataset import Column, ColumnType, Value
+from odtdsl.datasets.levels import level_text, text_index
+from odtdsl.datasets.request import TestShare
+from odtdsl.datasets.table import IntArray, RawColumn
+from odtdsl.datasets.typing import levels_of
 from odtdsl.language import ast
 from odtdsl.language.expressions import coded, name_text
 from odtdsl.problem.ir.expr import Scope

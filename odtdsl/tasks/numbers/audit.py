@@ -9,7 +9,7 @@ from odtdsl.auditor.results import AuditLine
 from odtdsl.auditor.routing import DiagramOn, TreeOn
 from odtdsl.auditor.rows import AuditRows
 from odtdsl.auditor.targets import AuditPart
-from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.predictors.nodes import Leaf
 from odtdsl.problem.ir.problem import RuleDecl, TargetDecl
 

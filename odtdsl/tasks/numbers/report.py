@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from odtdsl.auditor.outputs import kept as outputs_kept
-from odtdsl.data.dataset import Dataset
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.dataset import Dataset
+from odtdsl.datasets.table import IntArray
 from odtdsl.predictors.tree import Tree
 from odtdsl.predictors.wording import printable, rounded
 from odtdsl.presentation.report.markup import Markup, Part, section, table, tag

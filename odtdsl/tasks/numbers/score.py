@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator
 import numpy as np
 
 from odtdsl.auditor.outputs import kept, on_outputs
-from odtdsl.data.dataset import Dataset, Value
-from odtdsl.data.table import FloatArray
+from odtdsl.datasets.dataset import Dataset, Value
+from odtdsl.datasets.table import FloatArray
 from odtdsl.driver.scoring import OutputScore, ScorePart, TestScore
 from odtdsl.predictors.nodes import Leaf
 from odtdsl.predictors.predictor import Predictor

@@ -11,7 +11,7 @@ from odtdsl.compiler.columns import Columns
 from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.compiler.output_warnings import warn_of_outputs
 from odtdsl.compiler.targets import TargetPart, Truth
-from odtdsl.data.dataset import Column
+from odtdsl.datasets.dataset import Column
 from odtdsl.language import ast
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.problem import TargetDecl

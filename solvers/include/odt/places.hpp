@@ -1,5 +1,5 @@
 // Where in a gap the threshold of a split comes out: the arithmetic of
-// odtdsl/problem/ir/intervals.py and odtdsl/data/decimals.py, in the same floats.
+// odtdsl/problem/ir/intervals.py and odtdsl/datasets/decimals.py, in the same floats.
 #pragma once
 
 #include <algorithm>

@@ -10,7 +10,7 @@ from odtdsl.auditor.meanings import means
 from odtdsl.auditor.routing import ModelOn
 from odtdsl.auditor.rows import AuditRows
 from odtdsl.auditor.targets import AuditPart
-from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.predictors.nodes import Leaf
 from odtdsl.problem.ir.expr import Apply
 from odtdsl.problem.ir.problem import TargetDecl

@@ -8,8 +8,8 @@ from typing import ClassVar
 from odtdsl.tasks.choice.score import PART as SCORE  # type: ignore[import-untyped]
 from odtdsl.tasks.choice.score import rewards
 
-from odtdsl.data.dataset import Dataset
-from odtdsl.data.table import IntArray
+from odtdsl.datasets.dataset import Dataset
+from odtdsl.datasets.table import IntArray
 from odtdsl.predictors.wording import rounded
 from odtdsl.presentation.report.markup import Markup, section, table
 from odtdsl.presentation.report.node_facts import Facts, NodeFacts

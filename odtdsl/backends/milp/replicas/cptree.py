@@ -42,7 +42,7 @@ from odtdsl.backends.milp.lowering import Kept, Lowered, leaves_of, measures_in,
 from odtdsl.backends.milp.patterns import find_patterns, gain_pairs, gains_of, sends_left
 from odtdsl.backends.milp.program import SKELETON, Affine, Program, safe_names
 from odtdsl.backends.milp.structure import Tick, tests_by_level, usable_tests
-from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Additive, Core, Form, Linear, LinearStage, PathTotal
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree

@@ -25,7 +25,7 @@ from odtdsl.backends.clauses.tree import grown, prefixes
 from odtdsl.backends.sat.encoding import Encoding
 from odtdsl.backends.sat.search import Live, Search, checked
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
-from odtdsl.data.table import BoolArray, IntArray
+from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.families import admissible
 from odtdsl.problem.ir.forms import Additive, Core, DepthStage, LinearStage, StageForm
 from odtdsl.problem.ir.raw import RawLeaf, RawTree, walk

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 
-from odtdsl.data.levels import level_text
+from odtdsl.datasets.levels import level_text
 from odtdsl.predictors.wording import number_text
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.names import comment, identifiers, program_name, refuse_texts

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from odtdsl.data.dataset import Value
-from odtdsl.data.levels import level_text
+from odtdsl.datasets.dataset import Value
+from odtdsl.datasets.levels import level_text
 from odtdsl.predictors.prediction import leaf_shares
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.plan import (

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
 from odtdsl.base.diagnostics.model import error
-from odtdsl.data.dataset import Value
-from odtdsl.data.levels import level_text
+from odtdsl.datasets.dataset import Value
+from odtdsl.datasets.levels import level_text
 from odtdsl.predictors.prediction import leaf_shares
 from odtdsl.predictors.wording import printable
 from odtdsl.presentation.exports.base import Format

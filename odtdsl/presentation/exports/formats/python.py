@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from odtdsl.data.levels import level_text
+from odtdsl.datasets.levels import level_text
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.names import identifiers, program_name
 from odtdsl.presentation.exports.plan import (

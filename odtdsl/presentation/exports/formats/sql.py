@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 
-from odtdsl.data.dataset import Value
+from odtdsl.datasets.dataset import Value
 from odtdsl.predictors.wording import number_text, printable
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.names import check_name, refuse_texts

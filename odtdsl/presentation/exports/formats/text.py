@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from odtdsl.data.dataset import Value
+from odtdsl.datasets.dataset import Value
 from odtdsl.predictors.wording import counts_text, number_text, printable
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.plan import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from odtdsl.data.table import BoolArray
+from odtdsl.datasets.table import BoolArray
 from odtdsl.problem.ir.expr import Apply
 from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.terms.share_of import ShareOf

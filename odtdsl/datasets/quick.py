@@ -1,6 +1,6 @@
 """Large text files, by pyarrow's CSV reader, where it reads what the plain reader reads.
 
-The plain reader (`odtdsl.data.delimited`) says what a file means. Whatever could be read in two
+The plain reader (`odtdsl.datasets.delimited`) says what a file means. Whatever could be read in two
 ways (quotes inside cells, blanks before quotes, line ends of `\\r` alone) and whatever is wrong is
 left to it, so that meaning and messages have one place. Tests read random files both ways.
 """
@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from odtdsl.base.limits import READING, look
-from odtdsl.data.cells import Marks, Place, column_from_coded, marked_as_numbers
-from odtdsl.data.numerals import PLAIN, Numerals
-from odtdsl.data.table import BoolArray, FloatArray, IntArray, ObjectArray, RawColumn
-from odtdsl.data.writing import LONG, objects
+from odtdsl.datasets.cells import Marks, Place, column_from_coded, marked_as_numbers
+from odtdsl.datasets.numerals import PLAIN, Numerals
+from odtdsl.datasets.table import BoolArray, FloatArray, IntArray, ObjectArray, RawColumn
+from odtdsl.datasets.writing import LONG, objects
 
 MIN_QUICK_SIZE = 1_000_000
 """Characters of a file; a smaller one is read sooner than pyarrow is imported."""

@@ -1,7 +1,7 @@
 """Readers: from a data request to a table, whatever the source.
 
 `read` gives the rows that a spec names, `read_test` those of its separate test source.
-Nothing here knows what a column means; see `odtdsl.data.typing`.
+Nothing here knows what a column means; see `odtdsl.datasets.typing`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any, assert_never
 
 from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.base.files import check_regular, keep_from_writers
-from odtdsl.data.limits import MAX_BYTES, too_large
-from odtdsl.data.request import DataRequest, TestFile
-from odtdsl.data.table import Table
+from odtdsl.datasets.limits import MAX_BYTES, too_large
+from odtdsl.datasets.request import DataRequest, TestFile
+from odtdsl.datasets.table import Table
 
 _PARQUET = (".parquet", ".pq")
 _ARFF = (".arff",)
@@ -48,7 +48,7 @@ def read(request: DataRequest, *, base: Path, frame: Any = None) -> Table:
     ------
     OdtError
         D101: no such file, or not readable. D102 to D107: a text that is no table, see
-        `odtdsl.data.delimited`. D108: a kind of file that is not read, or that needs a
+        `odtdsl.datasets.delimited`. D108: a kind of file that is not read, or that needs a
         package that is not installed. D109: an option that does not fit the source. D111
         to D113: ARFF. D121 to D123: sets by name. D131 to D135: frames.
     """
@@ -57,11 +57,11 @@ def read(request: DataRequest, *, base: Path, frame: Any = None) -> Table:
         case "file":
             return _read_file(request, base)
         case "sklearn":
-            from odtdsl.data.bundled import read_sklearn
+            from odtdsl.datasets.bundled import read_sklearn
 
             return read_sklearn(request)
         case "openml":
-            from odtdsl.data.bundled import read_openml
+            from odtdsl.datasets.bundled import read_openml
 
             return read_openml(request)
         case "frame":
@@ -73,7 +73,7 @@ def read(request: DataRequest, *, base: Path, frame: Any = None) -> Table:
 def read_test(request: DataRequest, *, base: Path, test_frame: Any = None) -> Table | None:
     """The rows of the separate test source: a frame where one is given, else the test file.
 
-    None where the request has neither; a test share is drawn by `odtdsl.data.split`.
+    None where the request has neither; a test share is drawn by `odtdsl.datasets.split`.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def read_test(request: DataRequest, *, base: Path, test_frame: Any = None) -> Ta
 
 
 def _read_frame(request: DataRequest, frame: Any, name: str) -> Table:
-    from odtdsl.data.frames import read_frame
+    from odtdsl.datasets.frames import read_frame
 
     if frame is None:
         raise error(
@@ -115,14 +115,14 @@ def _read_file(request: DataRequest, base: Path) -> Table:
         if path.stat().st_size > MAX_BYTES:
             raise too_large(request.name, f"{path.stat().st_size:,} bytes", f"{MAX_BYTES:,}")
         if suffix in _PARQUET:
-            from odtdsl.data.frames import read_parquet
+            from odtdsl.datasets.frames import read_parquet
 
             return read_parquet(path, request)
         if suffix in _ARFF:
-            from odtdsl.data.arff import read_arff
+            from odtdsl.datasets.arff import read_arff
 
             return read_arff(path, request)
-        from odtdsl.data.delimited import read_delimited
+        from odtdsl.datasets.delimited import read_delimited
 
         return read_delimited(path, request)
     except OSError as problem:

@@ -14,9 +14,9 @@ import numpy as np
 
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.limits import look
-from odtdsl.data.dataset import MISSING_CODE
-from odtdsl.data.decimals import shortest
-from odtdsl.data.table import FloatArray, IntArray
+from odtdsl.datasets.dataset import MISSING_CODE
+from odtdsl.datasets.decimals import shortest
+from odtdsl.datasets.table import FloatArray, IntArray
 
 _NARROW_BIN = 1e-8
 """Bins no wider than this are merged, as scikit-learn does."""

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from odtdsl.data.dataset import ColumnType, Value
-from odtdsl.data.quick import Strings
-from odtdsl.data.table import FloatArray, IntArray, RawColumn, Table
+from odtdsl.datasets.dataset import ColumnType, Value
+from odtdsl.datasets.quick import Strings
+from odtdsl.datasets.table import FloatArray, IntArray, RawColumn, Table
 
 _VERSION = b"odtdsl table 1"
 

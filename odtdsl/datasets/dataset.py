@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from odtdsl.data.table import FloatArray, IntArray, Table
+from odtdsl.datasets.table import FloatArray, IntArray, Table
 
 Kind = Literal["number", "ordered", "category", "binary"]
 Value = str | int | float
-"""A label or level: see `odtdsl.data.levels`."""
+"""A label or level: see `odtdsl.datasets.levels`."""
 
 MISSING_CODE = -1
 UNSEEN_CODE = -2

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from odtdsl.base.diagnostics.model import OdtError, error
-from odtdsl.data.cells import (
+from odtdsl.datasets.cells import (
     Marks,
     all_columns,
     build_table,
@@ -20,9 +20,9 @@ from odtdsl.data.cells import (
     column_from_texts,
     with_levels,
 )
-from odtdsl.data.delimited import decode
-from odtdsl.data.request import DataRequest
-from odtdsl.data.table import RawColumn, Table
+from odtdsl.datasets.delimited import decode
+from odtdsl.datasets.request import DataRequest
+from odtdsl.datasets.table import RawColumn, Table
 
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.*)$", re.IGNORECASE)

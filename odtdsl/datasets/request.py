@@ -20,7 +20,7 @@ class TestFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestShare:
-    """A share of the rows is kept for testing, as `odtdsl.data.split.split_rows` draws it."""
+    """A share of the rows is kept for testing, as `odtdsl.datasets.split.split_rows` draws it."""
 
     __test__ = False
 
@@ -45,7 +45,7 @@ class DataRequest:
         None for the default: a tab for `.tsv` and `.tab`, else a comma. A blank stands
         for any run of blanks and tabs.
     decimal, thousands
-        How numbers are written, see `odtdsl.data.numerals`; None for a point, and for digits
+        How numbers are written, see `odtdsl.datasets.numerals`; None for a point, and for digits
         without groups.
     header
         Whether the first line names the columns; else they are `c1`, `c2`, ...

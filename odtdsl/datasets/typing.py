@@ -1,7 +1,7 @@
 """Types of columns: inferred or declared, and cells encoded under them.
 
 A cell of a number column is its number, and two different numbers stay two, or are refused. Any
-other cell is its text: see `odtdsl.data.levels`. Nothing is rounded.
+other cell is its text: see `odtdsl.datasets.levels`. Nothing is rounded.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from fractions import Fraction
 import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError, error
-from odtdsl.data.cells import number_of, reading, row_place
-from odtdsl.data.dataset import MISSING_CODE, UNSEEN_CODE, Column, ColumnType, Kind, Value
-from odtdsl.data.levels import as_levels, by_number, level_text, sorted_texts
-from odtdsl.data.numerals import Numerals
-from odtdsl.data.table import FloatArray, IntArray, RawColumn
+from odtdsl.datasets.cells import number_of, reading, row_place
+from odtdsl.datasets.dataset import MISSING_CODE, UNSEEN_CODE, Column, ColumnType, Kind, Value
+from odtdsl.datasets.levels import as_levels, by_number, level_text, sorted_texts
+from odtdsl.datasets.numerals import Numerals
+from odtdsl.datasets.table import FloatArray, IntArray, RawColumn
 
 _SHOWN = 5
 

@@ -9,10 +9,10 @@ from fractions import Fraction
 import numpy as np
 
 from odtdsl.base.diagnostics.model import error
-from odtdsl.data.cells import row_place
-from odtdsl.data.dataset import Weights
-from odtdsl.data.table import FloatArray, RawColumn
-from odtdsl.data.typing import declare_type, encode
+from odtdsl.datasets.cells import row_place
+from odtdsl.datasets.dataset import Weights
+from odtdsl.datasets.table import FloatArray, RawColumn
+from odtdsl.datasets.typing import declare_type, encode
 
 MAX_WEIGHT_SUM = 2**62 // 1000
 """The largest sum of numerators: measures multiply them by up to a thousand in 64 bits."""

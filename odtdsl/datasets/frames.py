@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError, error
-from odtdsl.data.cells import (
+from odtdsl.datasets.cells import (
     HALF_PAIR,
     NO_MARKS,
     Marks,
@@ -29,10 +29,10 @@ from odtdsl.data.cells import (
     row_place,
     with_levels,
 )
-from odtdsl.data.limits import MAX_BYTES, MAX_CELLS, too_large
-from odtdsl.data.request import DataRequest
-from odtdsl.data.table import RawColumn, Table
-from odtdsl.data.writing import number_text
+from odtdsl.datasets.limits import MAX_BYTES, MAX_CELLS, too_large
+from odtdsl.datasets.request import DataRequest
+from odtdsl.datasets.table import RawColumn, Table
+from odtdsl.datasets.writing import number_text
 
 _FLOATS = (np.float16, np.float32, np.float64)
 """Floats that float64 holds: there are longer ones."""

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError, error
-from odtdsl.data.cells import (
+from odtdsl.datasets.cells import (
     Marks,
     build_table,
     column_from_numbers,
     column_from_texts,
     with_levels,
 )
-from odtdsl.data.request import DataRequest
-from odtdsl.data.table import RawColumn, Table
+from odtdsl.datasets.request import DataRequest
+from odtdsl.datasets.table import RawColumn, Table
 
 BUNDLED = ("breast_cancer", "diabetes", "digits", "iris", "linnerud", "wine")
 """The sets that come with scikit-learn and need no network."""
@@ -107,7 +107,7 @@ def read_openml(request: DataRequest, fetch: Callable[..., Any] | None = None) -
         raise _not_fetched(request.name, problem) from None
     name = f'openml "{request.name}"'
     if frames:
-        from odtdsl.data.frames import read_frame
+        from odtdsl.datasets.frames import read_frame
 
         return read_frame(bunch.frame, name=name, na=request.na)
     return _from_arrays(bunch, name, Marks.of(request.na))
@@ -152,7 +152,7 @@ def _from_arrays(bunch: Any, name: str, marks: Marks) -> Table:
 
 
 def _array_column(name: str, values: Any, levels: Sequence[Any] | None, marks: Marks) -> RawColumn:
-    from odtdsl.data.frames import column_from_values
+    from odtdsl.datasets.frames import column_from_values
 
     if levels is None:
         return column_from_values(name, values.tolist(), marks=marks)

@@ -3,7 +3,7 @@
 All sources meet here, so that the same rows give the same table from a file and from a frame:
 blanks around a text do not count, empty texts, NaN and the `na` marks are missing. A column whose
 texts all read as numbers has them; what it means, and what its texts tell apart, is settled by
-its type (`odtdsl.data.typing`).
+its type (`odtdsl.datasets.typing`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.base.limits import READING, look
-from odtdsl.data.numerals import PLAIN, Numerals
-from odtdsl.data.table import BoolArray, FloatArray, IntArray, RawColumn, Table, Writing
-from odtdsl.data.writing import Coded, Numbers, Texts, objects
+from odtdsl.datasets.numerals import PLAIN, Numerals
+from odtdsl.datasets.table import BoolArray, FloatArray, IntArray, RawColumn, Table, Writing
+from odtdsl.datasets.writing import Coded, Numbers, Texts, objects
 
 WHOLE = re.compile("[+-]?[0-9]+")
 """Texts of whole numbers."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.base.limits import READING, look
-from odtdsl.data.cells import (
+from odtdsl.datasets.cells import (
     HALF_PAIR,
     Marks,
     all_columns,
@@ -21,10 +21,10 @@ from odtdsl.data.cells import (
     check_names,
     column_from_texts,
 )
-from odtdsl.data.numerals import numerals_of
-from odtdsl.data.quick import first_line, quick_column, quick_lines
-from odtdsl.data.request import DataRequest
-from odtdsl.data.table import Table
+from odtdsl.datasets.numerals import numerals_of
+from odtdsl.datasets.quick import first_line, quick_column, quick_lines
+from odtdsl.datasets.request import DataRequest
+from odtdsl.datasets.table import Table
 
 _NO_FILES = ("idna", "punycode")
 """Codecs of host names, which take time quadratic in the length of a text."""

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError, error
-from odtdsl.data.table import IntArray, Table
+from odtdsl.datasets.table import IntArray, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

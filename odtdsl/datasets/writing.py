@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from odtdsl.data.table import IntArray, ObjectArray
+from odtdsl.datasets.table import IntArray, ObjectArray
 
 LONG = 16
 """Numbers in fewer characters are told apart by float64."""

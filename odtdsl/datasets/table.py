@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from odtdsl.data.numerals import PLAIN, Numerals
+from odtdsl.datasets.numerals import PLAIN, Numerals
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from odtdsl.base.diagnostics.model import error
-from odtdsl.data.table import FloatArray
+from odtdsl.datasets.table import FloatArray
 
 Columns = dict[str, list[object]]
 """Columns by name, each a list of cells."""

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from odtdsl.data.cells import reading
-from odtdsl.data.dataset import Value
-from odtdsl.data.writing import number_text
+from odtdsl.datasets.cells import reading
+from odtdsl.datasets.dataset import Value
+from odtdsl.datasets.writing import number_text
 
 _MOST_DIGITS = 20
 """Whole numbers of more digits than a 64-bit integer has stay texts."""

@@ -1,1 +1,0 @@
-"""Rows: readers, types, candidates, weights, and made-up data sets."""

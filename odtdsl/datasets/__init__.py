@@ -1,0 +1,8 @@
+"""Rows: readers, types, candidates and weights; synthetic sets for users.
+
+What users import is the synthetic sets, whose outputs obey rules.
+"""
+
+from odtdsl.datasets.synthetic import car_claims, elective_grades, exam_scores, manifold, series
+
+__all__ = ["car_claims", "elective_grades", "exam_scores", "manifold", "series"]
