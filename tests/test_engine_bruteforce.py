@@ -522,41 +522,6 @@ def test_the_memory_limit_bounds_the_cache():
     assert free.counters["cache_entries"] > 400 > 200 > tight.counters["cache_entries"]
 
 
-def test_counters_have_the_same_names_everywhere():
-    meanings = engine.counter_meanings()
-    assert all(meanings.values())
-    rng = np.random.default_rng(13)
-    ranks, distinct = rank_columns(rng.integers(0, 9, size=(60, 4)))
-    labels = rng.integers(0, 2, size=60).astype(np.int32)
-    ways = ({"method": "sorted"}, {"method": "bitset"}, {"smallest": True})
-    for way in ways:
-        result = solve(narrow(ranks), distinct, labels, 2, 4, time_limit=5.0, **way)
-        assert list(result.counters) == list(meanings)
-        assert result.counters["nodes"] > 0
-
-
-def test_callback_errors_come_through():
-    def fail(*_):
-        raise KeyError("mine")
-
-    x = np.arange(20).reshape(-1, 1)
-    ranks, distinct = rank_columns(x)
-    with pytest.raises(KeyError):
-        solve(narrow(ranks), distinct, (np.arange(20) % 2).astype(np.int32), 2, 2, progress=fail)
-
-
-def test_bad_arguments_are_errors():
-    ranks = np.zeros((1, 3), dtype=np.uint16)
-    distinct = np.ones(1, dtype=np.uint32)
-    labels = np.zeros(3, dtype=np.int32)
-    with pytest.raises(ValueError, match="not a class"):
-        solve(ranks, distinct, labels + 5, 2, 2)
-    with pytest.raises(ValueError, match="isa"):
-        solve(ranks, distinct, labels, 2, 2, isa="mmx")
-    with pytest.raises(ValueError, match="rank"):
-        solve(ranks + 7, distinct, labels, 2, 2)
-
-
 @pytest.mark.parametrize("method", ["sorted", "bitset"])
 def test_start_tree(method):
     rng = np.random.default_rng(8)

@@ -1,4 +1,4 @@
-"""What crosses the border to the engine: copies, refusals, and an engine that is not there."""
+"""What crosses the border to the engine: copies, names, refusals, and no engine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from engine_calls import same_tree
+from engine_calls import same_tree, solve
+from engine_oracle import narrow, rank_columns
 
 from odtdsl.base import _engine, engine
 from odtdsl.base.diagnostics.model import OdtError
@@ -66,3 +67,38 @@ def test_an_engine_of_other_sources_says_so(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "odtdsl.base._engine", None)
     with pytest.raises(OdtError, match="not built"):
         engine.solve  # noqa: B018
+
+
+def test_counters_have_the_same_names_everywhere() -> None:
+    meanings = _engine.counter_meanings()
+    assert all(meanings.values())
+    rng = np.random.default_rng(13)
+    ranks, distinct = rank_columns(rng.integers(0, 9, size=(60, 4)))
+    labels = rng.integers(0, 2, size=60).astype(np.int32)
+    ways = ({"method": "sorted"}, {"method": "bitset"}, {"smallest": True})
+    for way in ways:
+        result = solve(narrow(ranks), distinct, labels, 2, 4, time_limit=5.0, **way)
+        assert list(result.counters) == list(meanings)
+        assert result.counters["nodes"] > 0
+
+
+def test_callback_errors_come_through() -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("mine")
+
+    x = np.arange(20).reshape(-1, 1)
+    ranks, distinct = rank_columns(x)
+    with pytest.raises(KeyError):
+        solve(narrow(ranks), distinct, (np.arange(20) % 2).astype(np.int32), 2, 2, progress=fail)
+
+
+def test_bad_arguments_are_errors() -> None:
+    ranks = np.zeros((1, 3), dtype=np.uint16)
+    distinct = np.ones(1, dtype=np.uint32)
+    labels = np.zeros(3, dtype=np.int32)
+    with pytest.raises(ValueError, match="not a class"):
+        solve(ranks, distinct, labels + 5, 2, 2)
+    with pytest.raises(ValueError, match="isa"):
+        solve(ranks, distinct, labels, 2, 2, isa="mmx")
+    with pytest.raises(ValueError, match="rank"):
+        solve(ranks + 7, distinct, labels, 2, 2)
