@@ -95,7 +95,7 @@ def test_an_audit_runs_no_code_of_terms_masks_or_back_ends() -> None:
     allowed = {"problem/ir/expr", "problem/ir/problem"}
     allowed |= {"base/tasks", "tasks/classes/audit", "tasks/classes/leaf"}
     allowed |= {f"predictors/{name}" for name in ("leaves", "predictor", "tree", "validation")}
-    values = ("auditor/", "data/")
+    values = ("auditor/", "datasets/")
     assert {"auditor/meanings", "tasks/classes/audit"} <= ran
     assert {name for name in ran - allowed if not name.startswith(values)} == set()
 
