@@ -174,7 +174,8 @@ class Conditions:
                 what = self.number("loss", "expected_loss")
                 return f"{what} {op} {self.number('0', '1', '0.75')}"
             case 10:
-                of = f"precision({self.label()})"
+                term = self.number("precision", "negative_predictive_value")
+                of = f"{term}({self.label()})"
                 return self.number(
                     f"{of} {op} {self.number('0', '0.5', '1', '60%')}",
                     f"1 - 2 * {of} {op} {self.number('0', '-0.5')}",

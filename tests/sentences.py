@@ -125,18 +125,21 @@ class Atoms:
             f"{other} {sign} {size} * {text}", lambda m: also(m) + factor * value(m), None
         )
 
-    def precision(self) -> Atom:
+    def predictive_value(self, term: str) -> Atom:
         label, group = self.draw.label(), self.draw.group()
         w, op = self.world, self.op(">=")
         bound = Fraction(self.rng.choice([0, 30, 50, 60, 75, 100]), 100)
 
         def holds(model: object) -> bool:
             assert isinstance(model, Model)
-            predicted = w.members(group) & model.predicted(label)
-            whole = w.weight(predicted)
-            return not whole or OPS[op](w.weight(predicted & w.of_class(label)) / whole, bound)
+            so, own = model.predicted(label), w.of_class(label)
+            if term == "negative_predictive_value":
+                so, own = ~so, ~own
+            among = w.members(group) & so
+            whole = w.weight(among)
+            return not whole or OPS[op](w.weight(among & own) / whole, bound)
 
-        return f"{self.draw.named('precision', label, group)} {op} {bound * 100}%", holds
+        return f"{self.draw.named(term, label, group)} {op} {bound * 100}%", holds
 
     def gap(self) -> Atom:
         text, values = self.draw.over_groups(
@@ -334,7 +337,9 @@ def atom(atoms: Atoms, scope: str, term: str) -> Atom:
     match scope, term:
         case "model", "leaves" | "splits" | "nodes" | "depth" | "tests" | "expected_cost":
             return atoms.plain(term)
-        case "model", "precision" | "gap" | "ratio" | "root":
+        case "model", "precision" | "negative_predictive_value":
+            return atoms.predictive_value(term)
+        case "model", "gap" | "ratio" | "root":
             made: Atom = getattr(atoms, term)()
             return made
         case "model", "uses":

@@ -59,6 +59,7 @@ RULES = {
     "rate": 'rate("yes") <= 25%',
     "recall": 'recall("yes") <= 50%',
     "precision": 'precision("yes") <= 75%',
+    "negative_predictive_value": 'negative_predictive_value("yes") <= 75%',
     "false_positive_rate": 'false_positive_rate("no") <= 20%',
     "specificity": 'specificity("yes") <= 60%',
     "count_predicted": 'count_predicted("yes") <= 2',

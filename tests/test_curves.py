@@ -49,6 +49,7 @@ MEASURES = (
     "gap",
     "ratio",
     "precision",
+    "negative_predictive_value",
     "size of the tree",
     "expected_cost",
     "path",
@@ -75,8 +76,8 @@ def measured(rng: random.Random, world: World) -> tuple[str, str, str, Tight]:
             text, values = draw.over_groups("rate", "recall", "accuracy")
             of = gap_of if term == "gap" else ratio_of
             return "", f"{term}({text})", "<=" if term == "gap" else ">=", lambda m: of(values, m)
-        case "precision":
-            return "", *_precision(rng, world, draw)
+        case "precision" | "negative_predictive_value" as term:
+            return "", *_predictive_value(term, world, draw)
         case "size of the tree" | "expected_cost" as term:
             chosen = term if term == "expected_cost" else rng.choice(["leaves", "depth", "tests"])
             text, value = draw.plain(chosen)
@@ -119,15 +120,17 @@ def _length(path: Sequence[int]) -> Fraction:
     return Fraction(len(path))
 
 
-def _precision(rng: random.Random, world: World, draw: Measures) -> tuple[str, str, Tight]:
+def _predictive_value(term: str, world: World, draw: Measures) -> tuple[str, str, Tight]:
     label = draw.label()
 
     def value(model: Model) -> Fraction | None:
-        predicted = model.predicted(label)
-        whole = world.weight(predicted)
-        return world.weight(predicted & world.of_class(label)) / whole if whole else None
+        so, own = model.predicted(label), world.of_class(label)
+        if term == "negative_predictive_value":
+            so, own = world.everyone & ~so, ~own
+        whole = world.weight(so)
+        return world.weight(so & own) / whole if whole else None
 
-    return draw.named("precision", label, None), ">=", value
+    return draw.named(term, label, None), ">=", value
 
 
 @dataclass(frozen=True, kw_only=True)

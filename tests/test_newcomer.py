@@ -240,6 +240,7 @@ def test_the_words_of_others(word: str) -> None:
         ("demographic_parity <= 3%", 'write, for example, `gap(rate("yes"), sex) <= 5%`'),
         ('fnr("p") <= 30%', 'write, for example, `1 - recall("yes")`'),
         ('tnr("p") >= 30%', "its name is `specificity`"),
+        ('npv("p") >= 30%', "its name is `negative_predictive_value`"),
         ("monotonic(a)", "its name is `increasing`"),
     ],
 )

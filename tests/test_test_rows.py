@@ -84,6 +84,7 @@ def test_the_rows_behind_each_group_are_told(tmp_path: Path) -> None:
         ('recall("p", u) >= 0', (("u, p", 1),)),
         ('false_positive_rate("p", v) >= 0', (("v, not p", 1),)),
         ('precision("p") >= 0', (("predicted p", 2),)),
+        ('negative_predictive_value("p", v) >= 0', (("v, not predicted p", 1),)),
         ("errors(u) + 2 * errors <= 50", (("u", 2), ("", 4))),
         ('ratio(recall("n"), v, u) >= 0', (("v, n", 1), ("u, n", 1))),
         ("forall leaf: size >= 1", (("the tightest leaf", 2),)),
@@ -97,6 +98,25 @@ def test_what_a_measure_is_taken_over(rule: str, rows: tuple[tuple[str, int], ..
     assert result.audit is not None
     (line,) = (one for one in result.audit.lines if one.rule == "it")
     assert tuple((one.of, one.rows) for one in line.rows) == rows
+
+
+@pytest.mark.parametrize(
+    ("share", "always", "reason"),
+    [
+        ('precision("p")', "n", "no row is predicted as that class"),
+        ('precision("p", u)', "n", "no row of the group is predicted as that class"),
+        ('negative_predictive_value("p")', "p", "every row is predicted as that class"),
+    ],
+)
+def test_a_share_of_no_row_says_why_it_holds(share: str, always: str, reason: str) -> None:
+    spec = f"""data frame target y drop g tree depth <= 1 minimize leaves
+    group u = g == "u"
+    rule all: rate("{always}") = 100%
+    rule it: {share} >= 90%"""
+    result = odtdsl.solve(spec, frame=TRAIN)
+    assert result.audit is not None
+    notes = {line.rule: line.note for line in result.audit.lines if line.holds}
+    assert notes["it"] == f"vacuous: {reason}"
 
 
 def test_nothing_is_said_twice() -> None:

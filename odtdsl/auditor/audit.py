@@ -186,7 +186,7 @@ def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> AuditLine:
             line = replace(line, rows=row_counts(rule.condition, here))
         if len(sides) < len(over):
             return line
-        vacuous = rule.scope is Scope.MODEL and _is_vacuous(rule.condition, here)
+        note = _vacuous(rule.condition, here) if rule.scope is Scope.MODEL else ""
     except NoValue as reason:
         return replace(line, note=f"no value: {reason}", holds=not here.rows.training)
     at = min(range(len(sides)), key=lambda place: sides[place][2])
@@ -197,7 +197,7 @@ def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> AuditLine:
         bound=bound,
         slack=slack,
         rows=row_counts(rule.condition, over[at]),
-        note="vacuous: no row is predicted as that class" if vacuous else "",
+        note=note,
     )
 
 
@@ -219,11 +219,13 @@ def _sides(condition: Condition, place: Place) -> tuple[Fraction, Fraction, Frac
             return left, right, abs(left - right)
 
 
-def _is_vacuous(condition: Condition, place: Place) -> bool:
+def _vacuous(condition: Condition, place: Place) -> str:
+    """The note on a comparison of a share of nothing; empty where there is something."""
     if not isinstance(condition, Compare):
-        return False
+        return ""
     sides = (number(condition.left, place), number(condition.right, place))
-    return any(isinstance(side, Share) and side.under == 0 for side in sides)
+    empty = (side.empty for side in sides if isinstance(side, Share) and side.under == 0)
+    return next((f"vacuous: {one}" for one in empty), "")
 
 
 __all__ = [

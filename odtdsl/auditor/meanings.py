@@ -19,7 +19,7 @@ from odtdsl.auditor.routing import LeafOn, ModelOn, PathOn, Place, SplitOn, Tree
 from odtdsl.auditor.rows import AuditRows, NoValue
 from odtdsl.datasets.table import BoolArray, FloatArray
 from odtdsl.predictors.nodes import Threshold
-from odtdsl.problem.ir.expr import Apply, FeatureArg, LabelArg, RowArg, TargetArg
+from odtdsl.problem.ir.expr import Apply, FeatureArg, GroupArg, LabelArg, RowArg, TargetArg
 from odtdsl.problem.ir.problem import DiagramSkeleton, Problem
 
 NO_ROW = "no row to measure"
@@ -30,10 +30,13 @@ INFINITE = Fraction(10**300)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """A share of what the model itself decides; where `under` is 0, comparisons hold vacuously."""
+    """A share of what the model itself decides; where `under` is 0, comparisons hold vacuously,
+    and `empty` says what is so then.
+    """
 
     over: Fraction
     under: Fraction
+    empty: str
 
 
 Value = Fraction | bool | Share
@@ -95,6 +98,11 @@ def features_of(call: Apply) -> tuple[str, ...]:
     return tuple(arg.name for arg in call.args if isinstance(arg, FeatureArg))
 
 
+def _of_the_group(call: Apply) -> str:
+    """What a note adds to "row" where a term is about a group."""
+    return " of the group" if any(isinstance(arg, GroupArg) for arg in call.args) else ""
+
+
 # ---- rows that measures are taken over
 
 
@@ -118,6 +126,12 @@ def _of_others(model: ModelOn, call: Apply) -> BoolArray:
 def predicted_so(model: ModelOn, call: Apply) -> BoolArray:
     """Those that are predicted as the class."""
     rows: BoolArray = whole(model, call) & (model.predicted == class_of(call))
+    return rows
+
+
+def _not_predicted_so(model: ModelOn, call: Apply) -> BoolArray:
+    """Those that are predicted as another class."""
+    rows: BoolArray = whole(model, call) & (model.predicted != class_of(call))
     return rows
 
 
@@ -250,7 +264,25 @@ def precision(model: ModelOn, call: Apply) -> Share:
     """The share, by weight, of the group's rows predicted as the class that belong to it."""
     predicted = predicted_so(model, call)
     right = predicted & (model.rows.classes == class_of(call))
-    return Share(over=model.rows.weight(right), under=model.rows.weight(predicted))
+    return Share(
+        over=model.rows.weight(right),
+        under=model.rows.weight(predicted),
+        empty=f"no row{_of_the_group(call)} is predicted as that class",
+    )
+
+
+@means("negative_predictive_value", over=_not_predicted_so, called="not predicted {}")
+def negative_predictive_value(model: ModelOn, call: Apply) -> Share:
+    """The share, by weight, of the group's rows not predicted as the class that belong to
+    another.
+    """
+    others = _not_predicted_so(model, call)
+    right = others & (model.rows.classes != class_of(call))
+    return Share(
+        over=model.rows.weight(right),
+        under=model.rows.weight(others),
+        empty=f"every row{_of_the_group(call)} is predicted as that class",
+    )
 
 
 @means("count_predicted", over=whole)
@@ -453,7 +485,11 @@ def size(place: LeafOn | SplitOn, call: Apply) -> Fraction:
 def purity(leaf: LeafOn, _: Apply) -> Share:
     """The share, by weight, of a leaf's rows that belong to the class it predicts."""
     right = leaf.inside[leaf.rows.classes[leaf.inside] == leaf.leaf.label]
-    return Share(over=leaf.rows.weight(right), under=leaf.rows.weight(leaf.inside))
+    return Share(
+        over=leaf.rows.weight(right),
+        under=leaf.rows.weight(leaf.inside),
+        empty="the leaf has no weight",
+    )
 
 
 @means("majority")

@@ -95,7 +95,7 @@ def number(expr: Expr, place: Place) -> Number:
         case Abs():
             value = number(expr.operand, place)
             if isinstance(value, Share):
-                return Share(over=abs(value.over), under=value.under)
+                return replace(value, over=abs(value.over))
             return abs(value)
         case Count():
             return Fraction(sum(holds(condition, place) for condition in expr.conditions))
@@ -127,13 +127,13 @@ def _arith(expr: Arith, place: Place) -> Number:
 def _plus(left: Number, right: Number) -> Number:
     if isinstance(left, Share):
         assert isinstance(right, Fraction), "normalization refuses sums of quotients"
-        return Share(over=left.over + right * left.under, under=left.under)
+        return replace(left, over=left.over + right * left.under)
     return _plus(right, left) if isinstance(right, Share) else left + right
 
 
 def _times(factor: Fraction, value: Number) -> Number:
     if isinstance(value, Share) and factor:
-        return Share(over=factor * value.over, under=value.under)
+        return replace(value, over=factor * value.over)
     return Fraction(0) if isinstance(value, Share) else factor * value
 
 

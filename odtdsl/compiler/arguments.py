@@ -61,6 +61,8 @@ ELSEWHERE = {
     "precision_score": "precision",
     "ppv": "precision",
     "positive_predictive_value": "precision",
+    "npv": "negative_predictive_value",
+    "false_omission_rate": '1 - negative_predictive_value("yes")',
     "selection_rate": "rate",
     "fall_out": "false_positive_rate",
     "fallout": "false_positive_rate",

@@ -30,6 +30,7 @@ __all__ = [
     "mae",
     "majority",
     "mse",
+    "negative_predictive_value",
     "nodes",
     "poisson",
     "precision",
@@ -107,6 +108,17 @@ def precision(label: Label, group: str | None = None) -> Measure:
     no row is predicted as the class (the audit says "vacuous").
     """
     return build.measure_of("precision", build.label(label), build.group(group))
+
+
+def negative_predictive_value(label: Label, group: str | None = None) -> Measure:
+    """The weighted share, among the rows (of a group) not predicted as the class, of those that
+    do not belong to it. Can be compared only with a constant b, as TN >= b * not predicted,
+    which holds if every row is predicted as the class (the audit says "vacuous").
+
+    >>> negative_predictive_value("yes") >= 0.9
+    negative_predictive_value("yes") >= 0.9
+    """
+    return build.measure_of("negative_predictive_value", build.label(label), build.group(group))
 
 
 def false_positive_rate(label: Label, group: str | None = None) -> Measure:

@@ -52,6 +52,13 @@ def when_predicted(rows: Rows, mask: BoolArray, label: int) -> IntArray:
     return output
 
 
+def when_not_predicted(rows: Rows, mask: BoolArray, label: int) -> IntArray:
+    """int64 (n_rows, n_classes): the weight of a row of `mask` where it gets another label."""
+    output = np.repeat(np.where(mask, rows.weights, 0)[:, None], rows.n_classes, axis=1)
+    output[:, label] = 0
+    return output
+
+
 def when_wrong(rows: Rows, mask: BoolArray) -> IntArray:
     """int64 (n_rows, n_classes): the weight of a row of `mask` where its label is not its class."""
     output = np.repeat(np.where(mask, rows.weights, 0)[:, None], rows.n_classes, axis=1)
