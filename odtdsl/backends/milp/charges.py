@@ -15,17 +15,13 @@ References: the CPTree study, section 4.3, which charges every test again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from odtdsl.backends.milp.encoding import Encoding
 from odtdsl.backends.milp.patterns import Patterns
 from odtdsl.backends.milp.program import Affine, Completion, sum_of
 from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.forms import Origin, PathMeasure, PathSum
-
-if TYPE_CHECKING:
-    from odtdsl.backends.milp.clauses import Encoding
 
 Tested = dict[tuple[int, int], Affine]
 """By node and column: 1 iff the pattern is at the node, and the node tests the column."""

@@ -14,24 +14,23 @@ dead slot are 0, so that `sum <= bound * alive` needs no big-M.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, assert_never
+from collections.abc import Callable
+from typing import assert_never
 
 import numpy as np
 
-from odtdsl.backends.milp.charges import Charges, most_spent, total_range
-from odtdsl.backends.milp.patterns import Gains, Patterns, gains_of
+from odtdsl.backends.milp.charges import most_spent, total_range
+from odtdsl.backends.milp.encoding import Encoding
+from odtdsl.backends.milp.maxima import bound
+from odtdsl.backends.milp.patterns import Gains, gains_of
 from odtdsl.backends.milp.program import (
     FREE,
     Affine,
-    Completion,
-    Numbers,
-    Program,
     safe_name,
     sum_of,
     unique,
 )
-from odtdsl.datasets.table import IntArray
+from odtdsl.backends.milp.rows import ALWAYS, RowKey, RowMaker, flat
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (
     Additive,
@@ -45,103 +44,16 @@ from odtdsl.problem.ir.forms import (
     MaximaBound,
     Monotone,
     Order,
-    Origin,
     OutputSet,
     PathTotal,
     Root,
     SignedAtom,
     Used,
 )
-from odtdsl.problem.ir.raw import RawTree
-
-
-class Point(Protocol):
-    """Values of columns by index."""
-
-    def __getitem__(self, column: int, /) -> Any: ...
-
-
-class Shape(Protocol):
-    """The nodes of a model: branch nodes, leaf slots, and the nodes of each path."""
-
-    @property
-    def depth(self) -> int:
-        """The most splits on a path."""
-
-    @property
-    def n_branches(self) -> int:
-        """How many branch nodes there are, used or not."""
-
-    @property
-    def n_leaves(self) -> int:
-        """How many leaf slots there are, used or not."""
-
-    @property
-    def ends(self) -> tuple[tuple[int, ...], ...]:
-        """The branch nodes of each path, from the root down."""
-
-    def at_level(self, level: int) -> range:
-        """The branch nodes of a level; the root has level 0."""
-
-    def slots(self, node: int) -> range:
-        """The leaf slots below a branch node."""
-
-
-class Encoding(Protocol):
-    """What the lowering of rules and stages needs of a model of trees or diagrams."""
-
-    program: Program
-    patterns: Patterns
-    column_names: tuple[str, ...]
-    charges: Charges
-
-    @property
-    def perfect(self) -> Shape:
-        """The nodes that the columns are about."""
-
-    def use(self, node: int, column: int) -> Affine:
-        """1 where the node tests the column, else 0."""
-
-    def is_active(self, node: int) -> Affine:
-        """1 where the branch node has a split, else 0."""
-
-    def alive(self, slot: int) -> Affine:
-        """1 where the slot is a leaf of the model, else 0."""
-
-    def slot_name(self, slot: int) -> str:
-        """The name of a leaf slot in the program."""
-
-    def inside(self, pattern: int, slot: int) -> Affine:
-        """1 where the rows of a pattern reach the leaf slot, else 0."""
-
-    def at(self, pattern: int, node: int) -> Affine:
-        """1 where the rows of a pattern reach the branch node, else 0."""
-
-    def spread(self, measure: Additive, slots: Sequence[int]) -> Affine:
-        """The numerator of a measure over the rows that reach some leaf slots."""
-
-    def of_model(self, measure: Additive) -> Affine:
-        """The numerator of a measure of the whole model."""
-
-
-class TreeEncoding(Encoding, Protocol):
-    """An encoding of trees, and the way back."""
-
-    def decode(self, point: Point) -> RawTree:
-        """The tree of a solution."""
-
-    def choices(self, tree: RawTree) -> dict[int, int] | None:
-        """The columns that make the tree, as index to value; None where it does not fit."""
-
-    def assignment(self, tree: RawTree) -> IntArray | None:
-        """int64 (n_columns,): all structural columns of a tree; None where it does not fit."""
 
 
 class Unsupported(Exception):
     """An atom that reached the lowering although `supports` refuses it."""
-
-
-ALWAYS = Affine(constant=1)
 
 
 class Rules:
@@ -244,8 +156,6 @@ class Rules:
                 _positive_only(literal)
                 self._path_total(atom, row)
             case MaximaBound():
-                from odtdsl.backends.milp.maxima import bound
-
                 _positive_only(literal)
                 bound(self.encoding, atom, row)
             case Link():
@@ -447,87 +357,6 @@ class Rules:
         return most + int(gains.worst.sum())
 
 
-RowKey = tuple[frozenset[tuple[int, int]], int]
-
-
-class RowMaker:
-    """Rows under a name and a condition `when` (1, or one binary column).
-
-    `seen` keeps out the rows that a clause has already for another of its instances.
-    """
-
-    def __init__(
-        self, *, program: Program, name: str, origin: Origin, when: Affine, seen: set[RowKey]
-    ) -> None:
-        self.program = program
-        self.name = name
-        self.origin = origin
-        self.when = when
-        self.seen = seen
-        self.needs: list[tuple[Affine, int]] = []
-
-    def truth(self) -> Completion:
-        """1 iff all that the rows ask for is so, whatever `when` is."""
-
-        def value(point: Numbers) -> int:
-            return int(all(expression.at(point) <= bound for expression, bound in self.needs))
-
-        return value
-
-    def always(self, place: str) -> RowMaker:
-        """Rows about auxiliary columns, which hold without a condition."""
-        return RowMaker(
-            program=self.program,
-            name=self.part_name(place),
-            origin=self.origin,
-            when=ALWAYS,
-            seen=self.seen,
-        )
-
-    def part_name(self, place: str) -> str:
-        """The name of the row of a part of the rule."""
-        return f"{self.name}_{place}" if place else self.name
-
-    def part(self, kind: str, place: str) -> str:
-        """A name for an auxiliary column."""
-        return f"{kind}({flat(self.name)},{place})"
-
-    def at_most(self, expression: Affine, bound: int, most: int, place: str) -> None:
-        """`expression <= bound` if `when`; it is at most `most` in any case."""
-        if most <= bound:
-            return
-        self.needs.append((expression.copy(), bound))
-        relaxed = expression.copy().add(self.when, most - bound)
-        key = (frozenset(relaxed.terms.items()), most - relaxed.constant)
-        if key not in self.seen:
-            self.seen.add(key)
-            self.program.row(self.part_name(place), self.origin, relaxed, upper=most)
-
-    def at_least_one(self, parts: list[Affine], place: str = "") -> None:
-        """One of some nonnegative expressions is 1 or more, if `when`."""
-        self.needs.append((Affine().add(sum_of(parts), -1), -1))
-        row = sum_of(parts).add(self.when, -1)
-        self.program.row(self.part_name(place), self.origin, row, lower=0)
-
-    def false(self, expression: Affine, place: str) -> None:
-        """A 0-1 expression is 0, if `when`: by its bound where there is no condition."""
-        if not expression.terms:
-            return
-        if not self.when.terms and len(expression.terms) == 1:
-            self.program.fix(next(iter(expression.terms)), 0)
-        self.at_most(expression, 0, 1, place)
-
-    def contradict(self) -> None:
-        """Make `when` false: no model satisfies the rule."""
-        self.needs.append((ALWAYS, 0))
-        self.program.row(self.part_name("never"), self.origin, self.when, upper=0)
-
-
 def _positive_only(literal: SignedAtom) -> None:
     if not literal.positive:
         raise Unsupported("a negated sum: normalization writes it as another sum")
-
-
-def flat(name: str) -> str:
-    """A row's name without its brackets, to stand inside those of a column's."""
-    return name.removeprefix("rule_").replace("(", "_").replace(")", "")

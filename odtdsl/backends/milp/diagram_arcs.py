@@ -21,9 +21,8 @@ from typing import Literal
 import numpy as np
 
 from odtdsl.backends.decode_diagram import Draft, folded
-from odtdsl.backends.milp.clauses import Point
 from odtdsl.backends.milp.layers import Layers
-from odtdsl.backends.milp.program import SKELETON, Affine, Program
+from odtdsl.backends.milp.program import SKELETON, Affine, Numbers, Program
 from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.raw import RawDiagram, RawNode, RawPlane, RawTest
 
@@ -167,7 +166,7 @@ class Arcs:
 
     # ---- diagrams out and in
 
-    def read(self, point: Point, splits: dict[int, RawTest | RawPlane]) -> RawDiagram | None:
+    def read(self, point: Numbers, splits: dict[int, RawTest | RawPlane]) -> RawDiagram | None:
         """The reduced diagram of a solution; `splits` are those of its active nodes."""
         if not self.active or point[self.active[0]] < 0.5:
             return RawDiagram(entry=~int(np.argmax([point[c] for c in self.end.tolist()])))
@@ -183,7 +182,7 @@ class Arcs:
             layers.append(nodes)
         return folded(Draft(entry=0, layers=layers))
 
-    def read_arc(self, point: Point, node: int, side: Side) -> int:
+    def read_arc(self, point: Numbers, node: int, side: Side) -> int:
         """Where an arc of a solution leads, as a raw diagram says it."""
         values = [point[column] for column in self.arc[node][side].tolist()]
         target = self.targets[node][int(np.argmax(values))]

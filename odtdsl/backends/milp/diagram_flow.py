@@ -17,12 +17,11 @@ from __future__ import annotations
 import numpy as np
 
 from odtdsl.backends.decode_diagram import canonical
-from odtdsl.backends.milp.clauses import Point
 from odtdsl.backends.milp.diagram_arcs import SIDES, Arcs
 from odtdsl.backends.milp.flows import Flows
 from odtdsl.backends.milp.layers import layers_of
 from odtdsl.backends.milp.patterns import present
-from odtdsl.backends.milp.program import SKELETON, Affine
+from odtdsl.backends.milp.program import SKELETON, Affine, Numbers
 from odtdsl.backends.milp.structure import Splits, Tick
 from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.forms import Core
@@ -72,7 +71,7 @@ class DiagramFlow(Splits, Flows):
 
     # ---- diagrams out and in
 
-    def decode(self, point: Point) -> RawDiagram | None:
+    def decode(self, point: Numbers) -> RawDiagram | None:
         """The diagram of a solution; tests, activity and arcs are read, nothing else."""
         splits: dict[int, RawTest | RawPlane] = {}
         for node, active in enumerate(self.active):

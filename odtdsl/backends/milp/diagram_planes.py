@@ -25,12 +25,19 @@ from odtdsl.backends.decode import NoCandidate
 from odtdsl.backends.decode_diagram import Routed, canonical, from_routing
 from odtdsl.backends.margins import widest_plane
 from odtdsl.backends.milp.charges import Charges
-from odtdsl.backends.milp.clauses import Point
 from odtdsl.backends.milp.diagram_arcs import SIDES, Arcs
 from odtdsl.backends.milp.flows import Flows
 from odtdsl.backends.milp.layers import layers_of
 from odtdsl.backends.milp.patterns import find_patterns
-from odtdsl.backends.milp.program import FREE, SKELETON, Affine, Program, safe_name, safe_names
+from odtdsl.backends.milp.program import (
+    FREE,
+    SKELETON,
+    Affine,
+    Numbers,
+    Program,
+    safe_name,
+    safe_names,
+)
 from odtdsl.backends.milp.structure import Tick, tests_by_level, usable_tests
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
@@ -208,19 +215,18 @@ class PlaneFlow(Flows):
 
     # ---- diagrams out and in
 
-    def decode(self, point: Point) -> RawDiagram | None:
+    def decode(self, point: Numbers) -> RawDiagram | None:
         """The diagram of a solution's flows; None where no split parts the rows so."""
         if not self.active or point[self.active[0]] < 0.5:
             return self.arcs.read(point, {})
         layers: list[list[Routed | None]] = []
-        values = np.asarray(point)
         for level in range(self.perfect.depth):
             nodes = self.perfect.at_level(level)
-            layers.append([self._routed(values, node) for node in nodes])
+            layers.append([self._routed(point, node) for node in nodes])
         found = from_routing(self.core, layers)
         return None if isinstance(found, NoCandidate) else found
 
-    def _routed(self, point: FloatArray, node: int) -> Routed | None:
+    def _routed(self, point: Numbers, node: int) -> Routed | None:
         if point[self.active[node]] < 0.5:
             return None
         inside = point[self.flow[node]].sum(axis=2) > 0.5

@@ -13,11 +13,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from odtdsl.backends.milp.clauses import ALWAYS, RowMaker, Rules
+from odtdsl.backends.milp.clauses import Rules
 from odtdsl.backends.milp.diagram_arcs import Arcs
 from odtdsl.backends.milp.flows import Flows
 from odtdsl.backends.milp.patterns import Gains, gains_of
 from odtdsl.backends.milp.program import SKELETON, Affine, Completion
+from odtdsl.backends.milp.rows import ALWAYS, RowMaker
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Additive, Budget, Clause, Linear
 

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from odtdsl.backends.milp.clauses import Point
 from odtdsl.backends.milp.diagram_rules import DiagramRules
 from odtdsl.backends.milp.flows import Flows
 from odtdsl.backends.milp.formulation import PATTERN, Formulation
@@ -36,7 +35,7 @@ class LoweredDiagram:
         """The integer program of the encoding."""
         return self.encoding.program
 
-    def decode(self, point: Point) -> RawModel | None:
+    def decode(self, point: Numbers) -> RawModel | None:
         """The diagram of a solution."""
         return self.encoding.decode(point)
 

@@ -18,7 +18,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from odtdsl.backends.milp.charges import Charges
-from odtdsl.backends.milp.clauses import Point
 from odtdsl.backends.milp.diagram_arcs import SIDES, Arcs
 from odtdsl.backends.milp.layers import Layers
 from odtdsl.backends.milp.patterns import Patterns, gains_of
@@ -60,7 +59,7 @@ class Flows(ABC):
     # ---- diagrams out and in
 
     @abstractmethod
-    def decode(self, point: Point) -> RawDiagram | None:
+    def decode(self, point: Numbers) -> RawDiagram | None:
         """The diagram of a solution; None where it is none."""
 
     @abstractmethod

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from odtdsl.backends.milp.clauses import Point, Rules, TreeEncoding
+from odtdsl.backends.milp.clauses import Rules
+from odtdsl.backends.milp.encoding import TreeEncoding
 from odtdsl.backends.milp.patterns import find_patterns
-from odtdsl.backends.milp.program import Program
+from odtdsl.backends.milp.program import Numbers, Program
 from odtdsl.backends.milp.stages import Goal, keep, lower_stage, measures_of
 from odtdsl.backends.milp.structure import tests_by_level, usable_tests
 from odtdsl.base.diagnostics.model import error
@@ -41,7 +42,7 @@ class Lowered:
         """The integer program of the encoding."""
         return self.encoding.program
 
-    def decode(self, point: Point) -> RawModel | None:
+    def decode(self, point: Numbers) -> RawModel | None:
         """The tree of a solution."""
         return self.encoding.decode(point)
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import lcm
-from typing import TYPE_CHECKING
 
+from odtdsl.backends.milp.encoding import Encoding
 from odtdsl.backends.milp.program import Affine, Completion
+from odtdsl.backends.milp.rows import RowMaker
 from odtdsl.problem.ir.forms import Additive, MaximaBound, Origin
 from odtdsl.problem.ir.maxima import in_digits, whole
-
-if TYPE_CHECKING:
-    from odtdsl.backends.milp.clauses import Encoding, RowMaker
 
 BASE = 1_000
 """Of the digits of coefficients: what columns may be off by stays small against one step."""

@@ -41,9 +41,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtdsl.backends.milp.clauses import RowMaker, Rules
+from odtdsl.backends.milp.clauses import Rules
 from odtdsl.backends.milp.pattern_flow import PatternFlow
 from odtdsl.backends.milp.program import Affine, Completion, Numbers, sum_of
+from odtdsl.backends.milp.rows import RowMaker
 from odtdsl.backends.milp.structure import Tick
 from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.families import Family, place, placing

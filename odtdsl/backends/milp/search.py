@@ -9,7 +9,6 @@ from typing import Protocol
 import numpy as np
 
 from odtdsl.backends.base import Limits, Report
-from odtdsl.backends.milp.clauses import Point
 from odtdsl.backends.milp.formulation import PATTERN, Formulation
 from odtdsl.backends.milp.highs import WIDE, Run, Solver
 from odtdsl.backends.milp.lowering import MAX_MODEL_DEPTH, Kept, deepest
@@ -51,7 +50,7 @@ class Model(Protocol):
     def hint(self) -> RawModel | None:
         """A model that the solver may begin from; None without one."""
 
-    def decode(self, point: Point) -> RawModel | None:
+    def decode(self, point: Numbers) -> RawModel | None:
         """The tree or diagram of a solution; None where rounding leaves none."""
 
     def full_start(self, tree: RawModel) -> Numbers | None:

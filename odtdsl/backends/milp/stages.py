@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import ceil, gcd, inf, lcm
 
 from odtdsl.backends.milp.charges import total_range
-from odtdsl.backends.milp.clauses import Encoding
+from odtdsl.backends.milp.encoding import Encoding
 from odtdsl.backends.milp.maxima import largest
 from odtdsl.backends.milp.patterns import Patterns, least_possible
 from odtdsl.backends.milp.program import MAX_COEFFICIENT, OBJECTIVE, Affine, Completion

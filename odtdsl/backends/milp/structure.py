@@ -20,9 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtdsl.backends.milp.charges import Charges
-from odtdsl.backends.milp.clauses import Point
 from odtdsl.backends.milp.patterns import Patterns, find_patterns, sends_left
-from odtdsl.backends.milp.program import SKELETON, Affine, Program, safe_names
+from odtdsl.backends.milp.program import SKELETON, Affine, Numbers, Program, safe_names
 from odtdsl.backends.milp.skeleton import Perfect, place_tree, read_tree
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.families import Family, admissible, threshold_set
@@ -193,7 +192,7 @@ class Splits:
             found.update((column, 0) for column in tested.terms)
         return found
 
-    def _decode_test(self, node: int, point: Point) -> tuple[int, int]:
+    def _decode_test(self, node: int, point: Numbers) -> tuple[int, int]:
         for part in self.tests[node]:
             on = [j for j, column in enumerate(part.columns.tolist()) if point[column] > 0.5]
             if on:
@@ -286,7 +285,7 @@ class Structure(Splits):
 
     # ---- trees in and out
 
-    def decode(self, point: Point) -> RawTree:
+    def decode(self, point: Numbers) -> RawTree:
         """The tree of a solution; tests, activity and labels are read, nothing else."""
         tests: dict[int, tuple[int, int]] = {}
         for node, active in enumerate(self.active):

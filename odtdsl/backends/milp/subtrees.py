@@ -25,7 +25,8 @@ from functools import cached_property
 import numpy as np
 
 from odtdsl.backends.milp.charges import Charges
-from odtdsl.backends.milp.clauses import Encoding, Rules
+from odtdsl.backends.milp.clauses import Rules
+from odtdsl.backends.milp.encoding import Encoding
 from odtdsl.backends.milp.formulation import Formulation, no_tick
 from odtdsl.backends.milp.lowering import Kept, Lowered, deepest, leaves_of, ruled
 from odtdsl.backends.milp.parts import Sums, find_parts, is_of_parts, keeping

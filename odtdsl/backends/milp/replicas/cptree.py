@@ -36,11 +36,12 @@ import numpy as np
 
 from odtdsl.backends.base import Support
 from odtdsl.backends.milp.charges import Charges
-from odtdsl.backends.milp.clauses import Point, RowMaker, Rules
+from odtdsl.backends.milp.clauses import Rules
 from odtdsl.backends.milp.formulation import Formulation, no_tick
 from odtdsl.backends.milp.lowering import Kept, Lowered, leaves_of, measures_in, ruled
 from odtdsl.backends.milp.patterns import find_patterns, gain_pairs, gains_of, sends_left
-from odtdsl.backends.milp.program import SKELETON, Affine, Program, safe_names
+from odtdsl.backends.milp.program import SKELETON, Affine, Numbers, Program, safe_names
+from odtdsl.backends.milp.rows import RowMaker
 from odtdsl.backends.milp.structure import Tick, tests_by_level, usable_tests
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.expr import Scope
@@ -340,12 +341,12 @@ class CpTree:
 
     # ---- trees in and out
 
-    def decode(self, point: Point) -> RawTree:
+    def decode(self, point: Numbers) -> RawTree:
         """The tree of a solution: branches grouped by what they ask."""
         alive = [i for i, c in enumerate(self.alive_columns.tolist()) if point[c] > 0.5]
         return self._decode(point, alive, 0)
 
-    def _decode(self, point: Point, branches: list[int], level: int) -> RawTree:
+    def _decode(self, point: Numbers, branches: list[int], level: int) -> RawTree:
         first = branches[0]
         if level < self.perfect.depth:
             for t, (family, test) in enumerate(self.tests):
