@@ -47,7 +47,7 @@ def test_shapes_alone_find_the_best_and_prove_it() -> None:
         price = rng.choice(PRICES)
         core = core_of(rng, 8, rng.choice(WIDTHS), price)
         search = alone(core)
-        answer = search.answer(search.by_shapes(None))
+        answer = search.answer(Layered(search).bound(None))
         (outcome,) = answer.stages
         assert answer.status == "optimal", seed
         assert outcome.value == best_priced(core, price), seed
@@ -71,11 +71,9 @@ def test_bounds_of_shapes_hold_under_rules() -> None:
         if not values:
             continue
         search = alone(core, rng.choice(values)[1])
-        seen[
-            "proven"
-            if check_answer(search, search.answer(search.by_shapes(None)), values)
-            else "open"
-        ] += 1
+        layered = Layered(search)
+        answer = search.answer(layered.bound(None))
+        seen["proven" if check_answer(layered, answer, values) else "open"] += 1
     assert seen["proven"] > 10 * SCALE
     assert seen["open"] > SCALE
 
@@ -140,10 +138,9 @@ def test_an_interrupt_is_heard_between_short_searches() -> None:
     """Each of them would end before it looks."""
     search = alone(core_of(random.Random("interrupted"), 8, "1, 2, 2", Fraction(0)))
     search.limits = replace(search.limits, interrupted=lambda: True)
-    search.by_shapes(None)
+    Layered(search).bound(None)
     assert search.interrupted
-    assert search.shapes is not None
-    assert search.shapes.searches == 0
+    assert search.shape_searches == 0
 
 
 def test_every_shape_of_a_skeleton_is_asked() -> None:
@@ -169,7 +166,7 @@ def test_no_time_claims_nothing_by_shapes() -> None:
         price = Fraction(1, 3)
         core = core_of(rng, 8, "1, 2, 2", price)
         search = alone(core)
-        (outcome,) = search.answer(search.by_shapes(time.monotonic())).stages
+        (outcome,) = search.answer(Layered(search).bound(time.monotonic())).stages
         assert outcome.bound is not None
         assert outcome.bound <= best_priced(core, price)
 
@@ -178,7 +175,7 @@ def test_a_skeleton_of_too_many_shapes_is_left_alone() -> None:
     rng = random.Random("many shapes")
     core = core_of(rng, 8, ", ".join(["1", *"2222222222222"]), Fraction(0))
     search = alone(core)
-    assert search.by_shapes(None) == 0
+    assert Layered(search).bound(None) == 0
 
 
 def test_tables_that_do_not_fit_are_refused() -> None:

@@ -245,7 +245,7 @@ def test_no_limit_refuses_small_data() -> None:
 
 
 def test_rows_of_equal_ranks_are_of_one_kind() -> None:
-    from odtdsl.backends.exact.layered_diagrams import kinds_of_rows
+    from odtdsl.backends.exact.lowering import kinds_of_rows
 
     rng = np.random.default_rng(0)
     for _ in range(scaled(500)):

@@ -13,6 +13,7 @@ from brute_diagrams import all_diagrams
 
 from odtdsl.backends.base import Limits, RawAnswer
 from odtdsl.backends.exact.backend import Exact
+from odtdsl.backends.exact.layered_diagrams import Layered
 from odtdsl.backends.exact.unrolled import Unrolled
 from odtdsl.base.source import Source
 from odtdsl.compiler import analyse
@@ -94,7 +95,7 @@ def admitted(core: Core, most: int = 12_000) -> list[tuple[Fraction, RawDiagram]
 
 
 def check_answer(
-    search: Unrolled, answer: RawAnswer, values: list[tuple[Fraction, RawDiagram]]
+    search: Unrolled | Layered, answer: RawAnswer, values: list[tuple[Fraction, RawDiagram]]
 ) -> bool:
     """Its bound holds, and what is better lies in the room that is left; whether it is proven."""
     (outcome,) = answer.stages

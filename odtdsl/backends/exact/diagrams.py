@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from odtdsl.backends.base import Limits, Objection, RawAnswer, Report
+from odtdsl.backends.exact.layered_diagrams import Layered
 from odtdsl.backends.exact.lowering import about_objective, size_of
 from odtdsl.backends.exact.moves import PATIENCE, Moves
 from odtdsl.backends.exact.unrolled import TreeSolver, Unrolled, as_trees
@@ -98,6 +99,7 @@ class DiagramSearch:
         self.trees = Unrolled(core, limits, start, report, of_trees)
         self.bound = 0
         self.moves: Moves | None = None
+        self.shapes: Layered | None = None
 
     def answer(self) -> RawAnswer:
         """The best diagram and the bound of all steps so far."""
@@ -118,7 +120,7 @@ class DiagramSearch:
         trees = self.trees
         if trees.best is None:
             return trees.core
-        most, widths = trees.room()
+        most, widths = (self.shapes or trees).room()
         value = trees.upper() + trees.least
         return better(trees.core, value, trees.floor_of(self.bound), most, widths)
 
@@ -137,7 +139,8 @@ class DiagramSearch:
 
     def by_shapes(self, deadline: float | None) -> RawAnswer:
         """The shapes that trees leave open."""
-        self.bound = max(self.bound, self.trees.by_shapes(deadline))
+        self.shapes = Layered(self.trees)
+        self.bound = max(self.bound, self.shapes.bound(deadline))
         return self.trees.answer(self.bound)
 
 

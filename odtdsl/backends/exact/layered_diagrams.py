@@ -9,19 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from odtdsl.backends.decode_diagram import Draft, folded
-from odtdsl.backends.exact.lowering import raw_test
+from odtdsl.backends.exact.lowering import kinds_of_rows, raw_test
+from odtdsl.backends.exact.unrolled import Unrolled
 from odtdsl.base import engine
-from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.raw import RawDiagram, RawNode
-
-if TYPE_CHECKING:
-    from odtdsl.backends.exact.unrolled import Unrolled
 
 Shape = tuple[int, ...]
 
@@ -66,27 +61,11 @@ def copies_of(shape: Shape) -> int:
     return every
 
 
-def kinds_of_rows(ranks: npt.NDArray[np.uint32]) -> IntArray:
-    """int64 (n_rows,): rows of equal ranks (n_features, n_rows) have one number, from 0 without a
-    gap and in their order, the first feature first.
-
-    Where the first features tell all rows apart, as numbers soon do, the others are not looked at.
-    """
-    kinds: IntArray = np.zeros(ranks.shape[1], dtype=np.int64)
-    for feature in ranks:
-        pairs = kinds * (int(feature.max(initial=0)) + 1) + feature
-        found, kinds = np.unique(pairs, return_inverse=True)
-        if len(found) == len(kinds):
-            break
-    return kinds
-
-
 class Layered:
     """One solve. Bounds are in the steps of `Unrolled`, prices of splits included."""
 
     def __init__(self, trees: Unrolled) -> None:
         self.trees = trees
-        self.searches = 0
         self.bounds: dict[Shape, int] = {}
         self.asked: set[Shape] = set()
         self.whole = self._list()
@@ -125,6 +104,17 @@ class Layered:
         left = [shape for shape, bound in self.bounds.items() if bound < upper]
         return sorted(left, key=lambda shape: (self.bounds[shape], shape))
 
+    def room(self) -> tuple[int, Shape]:
+        """Splits at most, and widths, of the diagrams that could be better than the best."""
+        if not self.whole:
+            return self.trees.room()
+        shapes = self.open()
+        deepest = max(map(len, shapes), default=1)
+        return max(map(sum, shapes), default=0), tuple(
+            max((shape[level] for shape in shapes if level < len(shape)), default=1)
+            for level in range(deepest)
+        )
+
     def bound(self, deadline: float | None) -> int:
         """A bound on all diagrams; what is found is offered."""
         spent = 0
@@ -154,7 +144,7 @@ class Layered:
     def _ask(self, shape: Shape, *, bound_only: bool, effort: int, seconds: float | None) -> int:
         """More about a shape; returns the rows visited times the features."""
         trees = self.trees
-        self.searches += 1
+        trees.shape_searches += 1
         paid = trees.price * (sum(shape) + 1)
         assert self.search is not None
         limits = engine.Limits(

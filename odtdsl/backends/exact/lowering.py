@@ -162,6 +162,21 @@ def merged(found: Features) -> Features:
     )
 
 
+def kinds_of_rows(ranks: npt.NDArray[np.uint32]) -> IntArray:
+    """int64 (n_rows,): rows of equal ranks (n_features, n_rows) have one number, from 0 without a
+    gap and in their order, the first feature first.
+
+    Where the first features tell all rows apart, as numbers soon do, the others are not looked at.
+    """
+    kinds: IntArray = np.zeros(ranks.shape[1], dtype=np.int64)
+    for feature in ranks:
+        pairs = kinds * (int(feature.max(initial=0)) + 1) + feature
+        found, kinds = np.unique(pairs, return_inverse=True)
+        if len(found) == len(kinds):
+            break
+    return kinds
+
+
 def size_of(core: Core, found: Features | None = None) -> tuple[tuple[str, int], ...]:
     """Rows, features and cuts that the search looks at."""
     found = features(core) if found is None else found

@@ -19,10 +19,10 @@ import numpy as np
 
 from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome, Status
 from odtdsl.backends.decode_diagram import Draft, folded
-from odtdsl.backends.exact.layered_diagrams import Layered, kinds_of_rows
 from odtdsl.backends.exact.lowering import (
     Features,
     features,
+    kinds_of_rows,
     least,
     losses,
     merged,
@@ -147,9 +147,9 @@ class Unrolled:
         self.beyond = _largest_loss(measure) + self.price * (sum(self.widths) + 1) + 1
         self.of_trees = 0
         self.searches = 0
+        self.shape_searches = 0
         self.moves = 0
         self.interrupted = False
-        self.shapes: Layered | None = None
         self.offer(start)
         for label in range(core.n_classes):
             self.offer(RawDiagram(entry=~label))
@@ -172,13 +172,6 @@ class Unrolled:
 
         By the bounds that are known; no splits where none could.
         """
-        if self.shapes is not None and self.shapes.whole:
-            open_shapes = self.shapes.open()
-            deepest = max((len(shape) for shape in open_shapes), default=1)
-            return max((sum(shape) for shape in open_shapes), default=0), tuple(
-                max((shape[level] for shape in open_shapes if level < len(shape)), default=1)
-                for level in range(deepest)
-            )
         open_ = [
             splits
             for splits, some in copies(self.widths, self.affordable()).items()
@@ -364,11 +357,6 @@ class Unrolled:
         bound = self._known(Shape(depth=len(shape), splits=copied)) + self.price * (splits + 1)
         return max(bound, self.of_trees) if copied == splits else bound
 
-    def by_shapes(self, deadline: float | None) -> int:
-        """A bound on all diagrams, shape by shape, for what trees have left open."""
-        self.shapes = Layered(self)
-        return self.shapes.bound(deadline)
-
     def _share(self) -> float | None:
         """Seconds for the next of several searches: half of what is left."""
         if self.limits.deadline is None:
@@ -436,7 +424,7 @@ class Unrolled:
             interrupted=self.interrupted,
             counters=(
                 ("tree_searches", self.searches),
-                ("shape_searches", 0 if self.shapes is None else self.shapes.searches),
+                ("shape_searches", self.shape_searches),
                 ("moves", self.moves),
             ),
         )
