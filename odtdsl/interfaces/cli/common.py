@@ -30,6 +30,11 @@ OK, WRONG, USAGE, INFEASIBLE, LIMIT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 4, 70, 
 EXPLAINED_CODES = {"feasible": OK, "infeasible": INFEASIBLE, "undecided": LIMIT}
 STATUS_CODES = {"optimal": OK, "feasible": OK, "infeasible": INFEASIBLE, "unknown": LIMIT}
 
+
+class NotWritten(OdtError):
+    """Files that could not be written, after the answer was printed."""
+
+
 # ---- loading
 
 
@@ -142,8 +147,6 @@ def run(action: Callable[[], int], as_json: bool) -> None:
 
 
 def _code_or_message(action: Callable[[], int], as_json: bool, stopped: Callable[[], bool]) -> int:
-    from odtdsl.interfaces.cli.outputs import NotWritten
-
     try:
         code = action()
         sys.stdout.flush()

@@ -8,16 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.interfaces.cli.common import NotWritten, Problem
 
 if TYPE_CHECKING:
     from odtdsl.driver.scoring import OutputScore
-    from odtdsl.interfaces.cli.common import Problem
     from odtdsl.predictors.predictor import Predictor
     from odtdsl.presentation.pictures.picture import Notes
-
-
-class NotWritten(OdtError):
-    """Files that could not be written, after the answer was printed."""
 
 
 def check_outputs(
@@ -177,4 +173,4 @@ def pictures(
         yield lambda: write_text(dot, to_dot(model, notes=notes))
 
 
-__all__ = ["NotWritten", "beside", "check_outputs", "deliver", "files_of", "pictures"]
+__all__ = ["beside", "check_outputs", "deliver", "files_of", "pictures"]

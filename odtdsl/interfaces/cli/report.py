@@ -13,12 +13,13 @@ from odtdsl.interfaces.cli.commands import Force, Json, OnSpec, Option, Using
 from odtdsl.interfaces.cli.common import (
     STATUS_CODES,
     WRONG,
+    NotWritten,
     print_json,
     print_lines,
     shows_missing,
     warn,
 )
-from odtdsl.interfaces.cli.outputs import NotWritten, beside, check_outputs, deliver, files_of
+from odtdsl.interfaces.cli.outputs import beside, check_outputs, deliver, files_of
 
 if TYPE_CHECKING:
     from odtdsl.compiler import Analysis
