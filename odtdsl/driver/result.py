@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from odtdsl.base.theme import Theme
     from odtdsl.datasets.dataset import Dataset, Value
-    from odtdsl.insight.counterfactuals import Why
+    from odtdsl.driver.reasons import Why
     from odtdsl.problem.ir.problem import Problem
     from odtdsl.problem.ir.rows import Rows
 
