@@ -24,7 +24,7 @@ from odtdsl.compiler.rules import rules, stages
 from odtdsl.compiler.skeleton import options, skeleton
 from odtdsl.compiler.sources import data_request
 from odtdsl.compiler.statements import Statements, sort_statements
-from odtdsl.compiler.targets import TargetPart
+from odtdsl.compiler.targets import TargetPart, declared_target
 from odtdsl.datasets import readers
 from odtdsl.datasets.dataset import ColumnType, Dataset
 from odtdsl.datasets.request import DataRequest
@@ -210,7 +210,7 @@ class _Analyser:
 
     def _target(self) -> TargetDecl | None:
         try:
-            return self.columns.target()
+            return declared_target(self.columns)
         except StatementError:
             return None
 

@@ -20,7 +20,8 @@ from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.automata import Payments
 from odtdsl.problem.ir.expr import Scope
-from odtdsl.problem.ir.families import LEFT_CODE, Family, admissible, threshold_set
+from odtdsl.problem.ir.families import LEFT_CODE, Family, admissible
+from odtdsl.problem.ir.filters import threshold_set
 from odtdsl.problem.ir.forms import (
     Additive,
     Atom,

@@ -8,11 +8,9 @@ from fractions import Fraction
 from functools import cached_property
 
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.base.tasks import task_of_type
 from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.compiler.literals import is_quoted, level_of, literal_constant, plain_value
 from odtdsl.compiler.statements import Statements
-from odtdsl.compiler.targets import TargetPart
 from odtdsl.datasets.dataset import ColumnType, Kind, Value
 from odtdsl.datasets.levels import as_levels, level_text
 from odtdsl.datasets.table import RawColumn, Table
@@ -26,7 +24,6 @@ from odtdsl.problem.ir.problem import (
     FeatureDecl,
     MissingPolicy,
     SharedCost,
-    TargetDecl,
 )
 
 MOST_SHARES = 10_000
@@ -71,22 +68,6 @@ class Columns:
             except StatementError:
                 continue
         return found
-
-    # ---- target
-
-    def target(self) -> TargetDecl:
-        """The target that the spec declares; stops the analysis where it cannot be used."""
-        statement = self.statements.target
-        assert statement is not None, "a spec without a target stops before"
-        names = self.known(statement.columns)
-        if len(names) < len(statement.columns):
-            raise StatementError
-        if len(set(names)) < len(names):
-            raise self.reporter.error("N104", "a target is named twice", statement)
-        kind = "class" if statement.type is None else statement.type.kind
-        task = task_of_type(kind)
-        assert task is not None, "the grammar knows the types of targets"
-        return TargetPart.of(task.kind).declare(self, statement, tuple(names))
 
     def declared(self, literals: tuple[ast.Literal, ...], column: RawColumn) -> tuple[Value, ...]:
         """The levels that a spec lists: texts of the column where it has them.

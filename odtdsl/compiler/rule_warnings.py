@@ -14,7 +14,8 @@ from odtdsl.compiler.context import Reporter
 from odtdsl.datasets.candidates import BOOSTED_ROWS
 from odtdsl.language.expressions import coded, name_text
 from odtdsl.problem.ir.expr import MIRRORED, Apply, Compare, Const, Scope
-from odtdsl.problem.ir.families import Family, admissible, build_families, threshold_set
+from odtdsl.problem.ir.families import Family, admissible, build_families
+from odtdsl.problem.ir.filters import threshold_set
 from odtdsl.problem.ir.forms import (
     Additive,
     Budget,

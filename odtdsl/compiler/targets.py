@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from odtdsl.base.tasks import Part
+from odtdsl.base.tasks import Part, task_of_type
+from odtdsl.compiler.columns import Columns
+from odtdsl.compiler.context import StatementError
 from odtdsl.datasets.dataset import Column, ColumnType
 from odtdsl.datasets.table import FloatArray, IntArray, RawColumn
 
 if TYPE_CHECKING:
-    from odtdsl.compiler.columns import Columns
-    from odtdsl.compiler.context import Reporter, StatementError
+    from odtdsl.compiler.context import Reporter
     from odtdsl.compiler.statements import Statements
     from odtdsl.language import ast
     from odtdsl.problem.ir.expr import Scope
@@ -94,3 +95,18 @@ class TargetPart(Part):
 
     def check_outputs(self, rows: Rows, reporter: Reporter) -> None:
         """File what is wrong with the rules on outputs of leaves."""
+
+
+def declared_target(columns: Columns) -> TargetDecl:
+    """The target that the spec declares; stops the analysis where it cannot be used."""
+    statement = columns.statements.target
+    assert statement is not None, "a spec without a target stops before"
+    names = columns.known(statement.columns)
+    if len(names) < len(statement.columns):
+        raise StatementError
+    if len(set(names)) < len(names):
+        raise columns.reporter.error("N104", "a target is named twice", statement)
+    kind = "class" if statement.type is None else statement.type.kind
+    task = task_of_type(kind)
+    assert task is not None, "the grammar knows the types of targets"
+    return TargetPart.of(task.kind).declare(columns, statement, tuple(names))
