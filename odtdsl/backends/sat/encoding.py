@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from odtdsl.problem.ir.forms import Core
 
 if TYPE_CHECKING:
-    from odtdsl.backends.clauses.lowering import Lowered
-    from odtdsl.backends.sat.replicas.paper import PaperCode
-    from odtdsl.backends.sat.search import Search
+    from odtdsl.backends.sat.search import Code, Search
 
 _HOMES = {"ordered": "encoding:Encoding", "paper": "replicas.paper:Paper"}
 
@@ -32,7 +30,7 @@ class Encoding:
     def refuse(self, core: Core) -> None:
         """Raise B102 for all of a problem of trees that it does not express."""
 
-    def code(self, core: Core, depth: int) -> Lowered | PaperCode:
+    def code(self, core: Core, depth: int) -> Code:
         """The formula of a perfect tree, without rows."""
         from odtdsl.backends.clauses.lowering import Lowered, shape_of
 
