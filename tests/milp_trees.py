@@ -16,7 +16,7 @@ from odtdsl.backends.milp.formulation import PATTERN
 from odtdsl.backends.milp.highs import Solver
 from odtdsl.backends.milp.lowering import Lowered
 from odtdsl.backends.milp.pyomo_model import build, standard_form
-from odtdsl.problem.ir.evaluate import Evaluation, Visit, children, goes_left, split_fault
+from odtdsl.problem.ir.evaluate import Evaluation, children, goes_left, split_fault
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.families import build_families
 from odtdsl.problem.ir.forms import (
@@ -43,7 +43,7 @@ from odtdsl.problem.ir.forms import (
     Used,
 )
 from odtdsl.problem.ir.problem import TreeSkeleton
-from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree, Visit
 from odtdsl.problem.ir.rows import Rows
 
 """Multiplies the number of random instances; 40 gives 200 per atom and 2,000 optima."""

@@ -20,7 +20,8 @@ from odtdsl.datasets.cells import build_table, column_from_numbers
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Threshold
 from odtdsl.predictors.routing import route as route_cells
 from odtdsl.problem.ir.evaluate import Evaluation, route, stage_values, violations
-from odtdsl.problem.ir.families import build_families, threshold_set
+from odtdsl.problem.ir.families import build_families
+from odtdsl.problem.ir.filters import threshold_set
 from odtdsl.problem.ir.forms import Additive, Core, LinearStage
 from odtdsl.problem.ir.intervals import RealSet
 from odtdsl.problem.ir.problem import TreeSkeleton

@@ -52,7 +52,8 @@ from odtdsl.driver.choice import choose
 from odtdsl.driver.result import Stage
 from odtdsl.language.parser import parse
 from odtdsl.problem.ir.evaluate import goes_left
-from odtdsl.problem.ir.families import admissible, threshold_set
+from odtdsl.problem.ir.families import admissible
+from odtdsl.problem.ir.filters import threshold_set
 from odtdsl.problem.ir.forms import Additive, Core, LinearStage
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
 from odtdsl.problem.terms.normalize import normalize

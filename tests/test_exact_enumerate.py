@@ -22,11 +22,11 @@ from odtdsl.backends.base import Limits
 from odtdsl.backends.exact.enumeration import enumerate_trees
 from odtdsl.backends.exact.idle_splits import idle_splits_go
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.problem.ir.evaluate import Visit, goes_left, local_gap, split_fault
+from odtdsl.problem.ir.evaluate import goes_left, local_gap, split_fault
 from odtdsl.problem.ir.families import build_families
 from odtdsl.problem.ir.forms import Additive, Core, LinearStage
 from odtdsl.problem.ir.problem import TreeSkeleton
-from odtdsl.problem.ir.raw import RawLeaf, RawSplit
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit, Visit
 
 Count = Counter[tuple[int, int]]
 """How many trees have which errors and leaves."""

@@ -14,7 +14,8 @@ from random_cores import random_sample
 from scale import scaled
 
 from odtdsl.backends.exact.lowering import ruled_features
-from odtdsl.problem.ir.families import admissible, threshold_set
+from odtdsl.problem.ir.families import admissible
+from odtdsl.problem.ir.filters import threshold_set
 
 LEVELS, ROWS = 10_000, 20_000
 LIMIT = 2

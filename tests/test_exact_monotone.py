@@ -20,7 +20,7 @@ from odtdsl.backends.base import Limits
 from odtdsl.backends.exact.backend import Exact
 from odtdsl.backends.exact.feature_space import Rule, Space, space
 from odtdsl.backends.exact.lowering import Features
-from odtdsl.problem.ir.evaluate import Visit, children, goes_left, split_fault, violations
+from odtdsl.problem.ir.evaluate import children, goes_left, split_fault, violations
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.families import Family
 from odtdsl.problem.ir.forms import (
@@ -36,7 +36,7 @@ from odtdsl.problem.ir.forms import (
 )
 from odtdsl.problem.ir.intervals import RealSet
 from odtdsl.problem.ir.problem import TreeSkeleton
-from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree, Visit
 
 VALUES = np.array([0, 1, 2.5, 6, 6.5, 13, 20, 21, 30, 44])
 """Irregular: a row more in a gap may move its threshold past another one."""

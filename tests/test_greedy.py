@@ -21,7 +21,8 @@ from odtdsl.backends.greedy.exhaustive import small_trees
 from odtdsl.backends.greedy.local_search import settled
 from odtdsl.problem.ir.evaluate import Evaluation, route, stage_values, violations
 from odtdsl.problem.ir.expr import Scope
-from odtdsl.problem.ir.families import Family, admissible, build_families, threshold_set
+from odtdsl.problem.ir.families import Family, admissible, build_families
+from odtdsl.problem.ir.filters import threshold_set
 from odtdsl.problem.ir.forms import (
     Additive,
     Atom,

@@ -19,10 +19,11 @@ from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Side, Test, Threshold, TreeNode
 from odtdsl.predictors.routing import reach, route
 from odtdsl.predictors.tree import Tree
-from odtdsl.problem.ir.evaluate import Evaluation, SplitBroken, Visit, goes_left, violations
-from odtdsl.problem.ir.families import Family, local_gap, place, placing
+from odtdsl.problem.ir.evaluate import Evaluation, SplitBroken, goes_left, violations
+from odtdsl.problem.ir.families import Family, local_gap, place
+from odtdsl.problem.ir.filters import placing
 from odtdsl.problem.ir.forms import Clause, Core, Monotone, SplitFilter
-from odtdsl.problem.ir.raw import RawDiagram, RawLeaf, RawModel, RawSplit, RawTest, RawTree
+from odtdsl.problem.ir.raw import RawDiagram, RawLeaf, RawModel, RawSplit, RawTest, RawTree, Visit
 from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.outputs.leaves import fitted
 

@@ -33,7 +33,8 @@ from odtdsl.backends.clauses.formula import Describe, Formula
 from odtdsl.backends.clauses.names import Names
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
-from odtdsl.problem.ir.families import LEFT_CODE, Family, admissible, threshold_set
+from odtdsl.problem.ir.families import LEFT_CODE, Family, admissible
+from odtdsl.problem.ir.filters import threshold_set
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawDiagram, RawNode, RawTest
 

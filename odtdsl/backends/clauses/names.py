@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from odtdsl.datasets.dataset import Value
-from odtdsl.problem.ir.families import place, placing
+from odtdsl.problem.ir.families import place
+from odtdsl.problem.ir.filters import placing
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.rows import Rows
 

@@ -31,7 +31,8 @@ from odtdsl.backends.clauses.formula import Describe, Formula
 from odtdsl.backends.clauses.names import Names
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.evaluate import goes_left
-from odtdsl.problem.ir.families import LEFT_CODE, Family, admissible, threshold_set
+from odtdsl.problem.ir.families import LEFT_CODE, Family, admissible
+from odtdsl.problem.ir.filters import threshold_set
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
 

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from odtdsl.backends.exact.lowering import Features
 from odtdsl.base import engine
-from odtdsl.problem.ir.families import Family, placing
+from odtdsl.problem.ir.families import Family
+from odtdsl.problem.ir.filters import placing
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.intervals import FULL, RealSet
 

@@ -13,7 +13,8 @@ from odtdsl.base import engine
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.expr import Scope
-from odtdsl.problem.ir.families import LEFT_CODE, Family, admissible, local_gap, threshold_set
+from odtdsl.problem.ir.families import LEFT_CODE, Family, admissible, local_gap
+from odtdsl.problem.ir.filters import threshold_set
 from odtdsl.problem.ir.forms import (
     Additive,
     Clause,

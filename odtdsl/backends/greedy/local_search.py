@@ -9,7 +9,8 @@ from odtdsl.backends.greedy.growth import GINI, SIDES, Grower
 from odtdsl.backends.greedy.tables import Node, Tables
 from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.evaluate import Evaluation
-from odtdsl.problem.ir.families import local_gap, place, placing
+from odtdsl.problem.ir.families import local_gap, place
+from odtdsl.problem.ir.filters import placing
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
-from odtdsl.problem.ir.families import admissible, threshold_set
+from odtdsl.problem.ir.families import admissible
+from odtdsl.problem.ir.filters import threshold_set
 from odtdsl.problem.ir.forms import Core
 
 

@@ -11,7 +11,8 @@ from odtdsl.base import engine
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.evaluate import goes_left
 from odtdsl.problem.ir.expr import Scope
-from odtdsl.problem.ir.families import admissible, threshold_set
+from odtdsl.problem.ir.families import admissible
+from odtdsl.problem.ir.filters import threshold_set
 from odtdsl.problem.ir.forms import Core, Depth, Linear, Link
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree

@@ -47,7 +47,8 @@ from odtdsl.backends.milp.program import Affine, Completion, Numbers, sum_of
 from odtdsl.backends.milp.rows import RowMaker
 from odtdsl.backends.milp.structure import Tick
 from odtdsl.datasets.table import IntArray
-from odtdsl.problem.ir.families import Family, place, placing
+from odtdsl.problem.ir.families import Family, place
+from odtdsl.problem.ir.filters import placing
 from odtdsl.problem.ir.forms import Core, Monotone
 
 Step = tuple[int, bool]

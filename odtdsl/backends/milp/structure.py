@@ -24,7 +24,8 @@ from odtdsl.backends.milp.patterns import Patterns, find_patterns, sends_left
 from odtdsl.backends.milp.program import SKELETON, Affine, Numbers, Program, safe_names
 from odtdsl.backends.milp.skeleton import Perfect, place_tree, read_tree
 from odtdsl.datasets.table import BoolArray, IntArray
-from odtdsl.problem.ir.families import Family, admissible, threshold_set
+from odtdsl.problem.ir.families import Family, admissible
+from odtdsl.problem.ir.filters import threshold_set
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawTree
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.expr import Scope
-from odtdsl.problem.ir.families import LEFT_CODE, Family, local_gap, place, threshold_set
+from odtdsl.problem.ir.families import LEFT_CODE, Family, local_gap, place
+from odtdsl.problem.ir.filters import threshold_set
 from odtdsl.problem.ir.forms import (
     Additive,
     Atom,
@@ -44,10 +45,11 @@ from odtdsl.problem.ir.forms import (
     TargetLoss,
     Used,
 )
+from odtdsl.problem.ir.monotone import is_monotone
 from odtdsl.problem.ir.outputs import admits
 from odtdsl.problem.ir.paths import path_holds, path_numerator
 from odtdsl.problem.ir.problem import DiagramSkeleton
-from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTest, RawTree
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTest, RawTree, Visit
 from odtdsl.problem.ir.regression import allowance, loss_of
 
 
@@ -86,16 +88,6 @@ class ArcsBroken:
 
 
 Violation = Clause | SplitFilter | BoundBroken | SplitBroken | ArcsBroken
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Visit:
-    """A node, its level, the ascending rows that reach it, and the columns tested above it."""
-
-    node: RawTree
-    level: int
-    rows: IntArray
-    above: tuple[int, ...]
 
 
 class Measured(ABC):
@@ -306,9 +298,7 @@ class Evaluation(Measured):
             case Link():
                 return bool(self.leaf_of[atom.first] == self.leaf_of[atom.second])
             case Monotone():
-                from odtdsl.problem.ir.monotone import is_monotone
-
-                return is_monotone(self, atom)
+                return is_monotone(self.core, self.visits, atom)
             case PathTotal():
                 total = self.of_model(atom.measure) + self.over_paths(atom.path_sum)
                 return total <= atom.at_most

@@ -7,10 +7,9 @@ and the next distinct training value; which real threshold comes out is decided 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -20,9 +19,6 @@ from odtdsl.datasets.dataset import Column, Dataset
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
 from odtdsl.problem.ir.intervals import FULL, RealSet
 from odtdsl.problem.ir.problem import FeatureDecl, Problem
-
-if TYPE_CHECKING:
-    from odtdsl.problem.ir.forms import SplitFilter
 
 Side = Literal["left", "right"]
 LEFT_CODE = -1
@@ -248,31 +244,6 @@ def _distinct_tests(n_present: int, side: Side | None) -> int:
     if side is None and n_present <= 2:
         return max(0, n_present - 1)
     return n_present
-
-
-def threshold_set(family: Family, filters: Iterable[SplitFilter], level: int) -> RealSet:
-    """The thresholds (for other kinds: all or none) that candidates and rules admit."""
-    allowed = family.domain
-    for rule in filters:
-        if rule.column == family.column and (rule.levels is None or level in rule.levels):
-            allowed = allowed & rule.allowed
-    return allowed
-
-
-def placing(family: Family, filters: Iterable[SplitFilter], level: int) -> RealSet:
-    """Where the threshold of a split comes out: on the grid wherever one of a gap may stand.
-
-    It admits something of a gap iff `threshold_set` does.
-    """
-    allowed = threshold_set(family, filters, level)
-    if family.grid == FULL or allowed == FULL:
-        return allowed & family.grid
-    found = allowed & family.grid
-    for test in np.flatnonzero(admissible(family, allowed) & ~admissible(family, found)).tolist():
-        low, high = float(family.values[test]), float(family.values[test + 1])
-        gap = RealSet.above(low, closed=True) & RealSet.below(high, closed=False)
-        found = found | (allowed & gap)
-    return found
 
 
 def admissible(family: Family, allowed: RealSet) -> BoolArray:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import permutations
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 from odtdsl.datasets.table import IntArray
-from odtdsl.problem.ir.families import Family, local_gap, place, placing
+from odtdsl.problem.ir.families import Family, local_gap, place
+from odtdsl.problem.ir.filters import placing
 from odtdsl.problem.ir.forms import Core, Monotone
-from odtdsl.problem.ir.raw import RawLeaf, RawSplit
-
-if TYPE_CHECKING:
-    from odtdsl.problem.ir.evaluate import Evaluation
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit, Visit
 
 OTHER = -2
 """The cell of a value that no training row has."""
@@ -50,13 +48,13 @@ class _Cells:
 _Box = tuple[_Cells, ...]
 
 
-def is_monotone(evaluation: Evaluation, atom: Monotone) -> bool:
+def is_monotone(core: Core, visits: Iterable[Visit], atom: Monotone) -> bool:
     """No two leaves with points that agree but in the column predict against the direction.
 
     Two such leaves part at a test of that column, so that one lies wholly below the other
     where the column is split by thresholds. Labels are ordered by their index.
     """
-    boxes = list(_boxes(evaluation))
+    boxes = list(_boxes(core, visits))
     for (low, low_label), (high, high_label) in permutations(boxes, 2):
         falls = low_label > high_label if atom.increasing else low_label < high_label
         if not falls or not low[atom.column].below(high[atom.column]):
@@ -66,15 +64,14 @@ def is_monotone(evaluation: Evaluation, atom: Monotone) -> bool:
     return True
 
 
-def _boxes(evaluation: Evaluation) -> Iterator[tuple[_Box, int]]:
+def _boxes(core: Core, visits: Iterable[Visit]) -> Iterator[tuple[_Box, int]]:
     """The box and the label of each leaf, from left to right."""
-    core = evaluation.core
     whole = [_Cells()] * len(core.columns)
     for family in core.families:
         whole[family.column] = _everything(family)
     # `visits` lists each node before its children, so that boxes can be handed down.
     pending: list[_Box] = [tuple(whole)]
-    for visit in evaluation.visits:
+    for visit in visits:
         box = pending.pop()
         if isinstance(visit.node, RawLeaf):
             yield box, visit.node.label

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from odtdsl.datasets.table import IntArray
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawLeaf:
@@ -25,6 +27,16 @@ class RawSplit:
 
 
 RawTree = RawLeaf | RawSplit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Visit:
+    """A node, its level, the ascending rows that reach it, and the columns tested above it."""
+
+    node: RawTree
+    level: int
+    rows: IntArray
+    above: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,36 @@
+"""The thresholds that candidates and rules admit together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from odtdsl.problem.ir.families import Family, admissible
+from odtdsl.problem.ir.forms import SplitFilter
+from odtdsl.problem.ir.intervals import FULL, RealSet
+
+
+def threshold_set(family: Family, filters: Iterable[SplitFilter], level: int) -> RealSet:
+    """The thresholds (for other kinds: all or none) that candidates and rules admit."""
+    allowed = family.domain
+    for rule in filters:
+        if rule.column == family.column and (rule.levels is None or level in rule.levels):
+            allowed = allowed & rule.allowed
+    return allowed
+
+
+def placing(family: Family, filters: Iterable[SplitFilter], level: int) -> RealSet:
+    """Where the threshold of a split comes out: on the grid wherever one of a gap may stand.
+
+    It admits something of a gap iff `threshold_set` does.
+    """
+    allowed = threshold_set(family, filters, level)
+    if family.grid == FULL or allowed == FULL:
+        return allowed & family.grid
+    found = allowed & family.grid
+    for test in np.flatnonzero(admissible(family, allowed) & ~admissible(family, found)).tolist():
+        low, high = float(family.values[test]), float(family.values[test + 1])
+        gap = RealSet.above(low, closed=True) & RealSet.below(high, closed=False)
+        found = found | (allowed & gap)
+    return found
