@@ -87,7 +87,6 @@ def test_the_version_is_that_of_the_project() -> None:
         "odtdsl.interfaces.api.explaining",
         "odtdsl.interfaces.api.formulas",
         "odtdsl.interfaces.api.model",
-        "odtdsl.interfaces.api.reading",
         "odtdsl.interfaces.api.solving",
         "odtdsl.words",
         "odtdsl.words.expr",

@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 
 from odtdsl.backends.exact import paths as automata
-from odtdsl.interfaces.api import solve
-from odtdsl.interfaces.api.model import Model
-from odtdsl.interfaces.api.reading import as_model
+from odtdsl.interfaces.api import parse, solve
 from odtdsl.problem.terms.normalize import normalize
 
 
@@ -62,7 +60,7 @@ def states(columns: int, most: int) -> int:
         f"x{f}": list(rng.integers(0, most + 1, size=60)) for f in range(columns)
     }
     frame["y"] = list(rng.choice(["n", "p"], size=60))
-    model: Model = as_model(
+    model = parse(
         "data frame target y: class cost * = 1 tree depth <= 4"
         " minimize error_rate + 0.01 * expected_cost"
     )

@@ -10,8 +10,8 @@ from odtdsl.interfaces.api.auditing import audit, check_proof
 from odtdsl.interfaces.api.explaining import curve, explain
 from odtdsl.interfaces.api.formulas import compile, decode
 from odtdsl.interfaces.api.inputs import FilePath, Inputs, Setting
-from odtdsl.interfaces.api.model import Model
-from odtdsl.interfaces.api.reading import ModelLike, load, load_model, load_tree, parse
+from odtdsl.interfaces.api.model import Model, load, parse
+from odtdsl.interfaces.api.reading import ModelLike, load_model, load_tree
 from odtdsl.interfaces.api.solving import alternatives, check, compare, plan, solve
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.interfaces.api.inputs import FilePath, Inputs
-from odtdsl.interfaces.api.reading import ModelLike, as_model, model_of
+from odtdsl.interfaces.api.reading import ModelLike, model_of, spec_of
 
 if TYPE_CHECKING:
     from odtdsl.auditor.audit import Audit
@@ -45,7 +45,7 @@ def audit(tree: Predictor | Result | FilePath, model: ModelLike, **inputs: Unpac
     """
     from odtdsl.auditor import audit as checker
 
-    return checker.audit(model_of(tree), as_model(model).analyse(**inputs).rows)
+    return checker.audit(model_of(tree), spec_of(model).analyse(**inputs).rows)
 
 
 def check_proof(
@@ -91,7 +91,7 @@ def check_proof(
     from odtdsl.auditor import audit as checker
     from odtdsl.insight.proofs.commands import shortfalls, verify
 
-    analysis = as_model(model).analyse(**inputs)
+    analysis = spec_of(model).analyse(**inputs)
     found = verify(analysis, Path(proof))
     if tree is not None:
         audited = checker.audit(model_of(tree), analysis.rows)

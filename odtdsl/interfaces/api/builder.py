@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, Unpack
 
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.source import Source
 from odtdsl.interfaces.api import statements
-from odtdsl.interfaces.api.inputs import Columns, FilePath, Setting, Splits
+from odtdsl.interfaces.api.inputs import Columns, FilePath, Inputs, Setting, Splits, check_frame
 from odtdsl.language import ast
 from odtdsl.language.fragments import without_places
 from odtdsl.words.expr import Condition, Measure
 from odtdsl.words.values import Label, Numeric
+
+if TYPE_CHECKING:
+    from odtdsl.compiler import Analysis
 
 
 class SpecBuilder:
@@ -62,6 +65,68 @@ class SpecBuilder:
             frame=self.frame,
             test_frame=self.test_frame,
         )
+
+    @classmethod
+    def from_text(cls, text: str, *, name: str = "<text>", base: FilePath | None = None) -> Self:
+        """The model of a text; see `odtdsl.parse`."""
+        from odtdsl.language.parser import parse
+
+        source = Source(name=name, text=text)
+        return cls(parse(source), source=source, base=base)
+
+    @classmethod
+    def from_file(cls, path: FilePath) -> Self:
+        """The model of a spec file; see `odtdsl.load`."""
+        from odtdsl.language.files import read_source
+        from odtdsl.language.parser import parse
+
+        source = read_source(path)
+        return cls(parse(source), source=source, base=Path(path).parent)
+
+    def analyse(self, **inputs: Unpack[Inputs]) -> Analysis:
+        """The model resolved against its data: what every back end reads.
+
+        Parameters
+        ----------
+        inputs
+            As in `Inputs`: rows, files and settings instead of those of the model.
+
+        Raises
+        ------
+        OdtError
+            With all mistakes of spec and data that were found. For a model built by calls
+            the excerpts show its canonical text.
+        """
+        from odtdsl.compiler import analyse
+
+        spec, source = self._located()
+        chosen = {
+            name: statements.expression(value, f"setting {name}")
+            for name, value in (inputs.get("settings") or {}).items()
+        }
+        frame, test_frame = inputs.get("frame"), inputs.get("test_frame")
+        check_frame(spec, frame)
+        data = statements.file_path("data", "frame", inputs.get("data"))
+        test = statements.file_path("test", "test_frame", inputs.get("test"))
+        return analyse(
+            spec,
+            source=source,
+            base=self.base,
+            frame=self.frame if frame is None else frame,
+            test_frame=self.test_frame if test_frame is None else test_frame,
+            data=data,
+            test=test,
+            settings=chosen,
+        )
+
+    def _located(self) -> tuple[ast.Spec, Source]:
+        """The spec with places in a text, so that messages can show excerpts."""
+        if self.source is not None:
+            return self.spec, self.source
+        from odtdsl.language.parser import parse
+
+        source = Source(name="<model>", text=str(self))
+        return parse(source), source
 
     def save(self, path: FilePath) -> None:
         """Write the text to a file, whole or not at all.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from odtdsl.interfaces.api.inputs import Inputs
 from odtdsl.interfaces.api.options import analysed, limits_of
-from odtdsl.interfaces.api.reading import ModelLike, as_model
+from odtdsl.interfaces.api.reading import ModelLike, spec_of
 from odtdsl.words.values import Numeric
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def explain(
     began = time.monotonic()
     seconds, _, memory_bytes = limits_of(within, None, memory)
     return explained(
-        analysed(as_model(model), began, seconds, inputs),
+        analysed(spec_of(model), began, seconds, inputs),
         backend=using,
         seconds=seconds,
         memory_bytes=memory_bytes,
@@ -149,7 +149,7 @@ def curve(
     began = time.monotonic()
     seconds, _, memory_bytes = limits_of(within, None, memory)
     return trace(
-        analysed(as_model(model), began, seconds, inputs),
+        analysed(spec_of(model), began, seconds, inputs),
         rule,
         backend=using,
         seconds=seconds,

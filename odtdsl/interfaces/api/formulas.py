@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
 from odtdsl.interfaces.api.inputs import FileFormat, FilePath, FormulaFormat, Inputs
-from odtdsl.interfaces.api.reading import ModelLike, as_model
+from odtdsl.interfaces.api.reading import ModelLike, spec_of
 from odtdsl.words import values
 from odtdsl.words.values import Numeric
 
@@ -68,7 +68,7 @@ def compile(
     form = to or pipeline.format_of(Path(path))
     return dict(
         pipeline.compile_to(
-            as_model(spec).analyse(**inputs),
+            spec_of(spec).analyse(**inputs),
             Path(path),
             form,
             variant(model=model),
@@ -138,7 +138,7 @@ def decode(
     else:
         read = assignments.of_literals(assignment)
     return files.decode(
-        as_model(spec).analyse(**inputs), read, to=to, depth=depth, bounds=_bounds(bound)
+        spec_of(spec).analyse(**inputs), read, to=to, depth=depth, bounds=_bounds(bound)
     )
 
 

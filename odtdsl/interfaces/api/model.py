@@ -7,23 +7,19 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Literal, Unpack
 
 from odtdsl.base.diagnostics.model import Diagnostic
-from odtdsl.base.source import Source
-from odtdsl.interfaces.api import statements
+from odtdsl.interfaces.api import auditing, explaining, formulas, solving
 from odtdsl.interfaces.api.builder import SpecBuilder
 from odtdsl.interfaces.api.inputs import (
     FileFormat,
     FilePath,
     FormulaFormat,
     Inputs,
-    check_frame,
 )
-from odtdsl.language import ast
 from odtdsl.words.values import Numeric
 
 if TYPE_CHECKING:
     from odtdsl.auditor.audit import Audit
     from odtdsl.backends.base import Report
-    from odtdsl.compiler import Analysis
     from odtdsl.driver.alternatives import Alternatives
     from odtdsl.driver.comparison import Comparison
     from odtdsl.driver.pipeline import Plan
@@ -86,56 +82,9 @@ class Model(SpecBuilder):
 
     __slots__ = ()
 
-    def analyse(self, **inputs: Unpack[Inputs]) -> Analysis:
-        """The model resolved against its data: what every back end reads.
-
-        Parameters
-        ----------
-        inputs
-            As in `Inputs`: rows, files and settings instead of those of the model.
-
-        Raises
-        ------
-        OdtError
-            With all mistakes of spec and data that were found. For a model built by calls
-            the excerpts show its canonical text.
-        """
-        from odtdsl.compiler import analyse
-
-        spec, source = self._located()
-        chosen = {
-            name: statements.expression(value, f"setting {name}")
-            for name, value in (inputs.get("settings") or {}).items()
-        }
-        frame, test_frame = inputs.get("frame"), inputs.get("test_frame")
-        check_frame(spec, frame)
-        data = statements.file_path("data", "frame", inputs.get("data"))
-        test = statements.file_path("test", "test_frame", inputs.get("test"))
-        return analyse(
-            spec,
-            source=source,
-            base=self.base,
-            frame=self.frame if frame is None else frame,
-            test_frame=self.test_frame if test_frame is None else test_frame,
-            data=data,
-            test=test,
-            settings=chosen,
-        )
-
-    def _located(self) -> tuple[ast.Spec, Source]:
-        """The spec with places in a text, so that messages can show excerpts."""
-        if self.source is not None:
-            return self.spec, self.source
-        from odtdsl.language.parser import parse
-
-        source = Source(name="<model>", text=str(self))
-        return parse(source), source
-
     def check(self, **inputs: Unpack[Inputs]) -> tuple[Diagnostic, ...]:
         """All mistakes and warnings; see `odtdsl.check`."""
-        from odtdsl.interfaces.api import check
-
-        return check(self, **inputs)
+        return solving.check(self, **inputs)
 
     def plan(
         self,
@@ -146,9 +95,7 @@ class Model(SpecBuilder):
         **inputs: Unpack[Inputs],
     ) -> Plan:
         """Which back end would run and why; see `odtdsl.plan`."""
-        from odtdsl.interfaces.api import plan
-
-        return plan(self, using=using, encoding=encoding, solver=solver, **inputs)
+        return solving.plan(self, using=using, encoding=encoding, solver=solver, **inputs)
 
     def compare(
         self,
@@ -161,9 +108,7 @@ class Model(SpecBuilder):
         **inputs: Unpack[Inputs],
     ) -> Comparison:
         """Solve the model on every back end that can, side by side; see `odtdsl.compare`."""
-        from odtdsl.interfaces.api import compare
-
-        return compare(
+        return solving.compare(
             self, backends=backends, within=within, gap=gap, threads=threads, seed=seed, **inputs
         )
 
@@ -185,9 +130,7 @@ class Model(SpecBuilder):
         **inputs: Unpack[Inputs],
     ) -> Result:
         """Solve the model; see `odtdsl.solve`."""
-        from odtdsl.interfaces.api import solve
-
-        return solve(
+        return solving.solve(
             self,
             using=using,
             model=model,
@@ -215,9 +158,7 @@ class Model(SpecBuilder):
         **inputs: Unpack[Inputs],
     ) -> Explanation:
         """Which rules conflict, or what each costs; see `odtdsl.explain`."""
-        from odtdsl.interfaces.api import explain
-
-        return explain(
+        return explaining.explain(
             self, using=using, within=within, memory=memory, most=most, deeper=deeper, **inputs
         )
 
@@ -233,9 +174,7 @@ class Model(SpecBuilder):
         **inputs: Unpack[Inputs],
     ) -> Curve:
         """The objective against the bound of a rule; see `odtdsl.curve`."""
-        from odtdsl.interfaces.api import curve
-
-        return curve(
+        return explaining.curve(
             self,
             rule,
             using=using,
@@ -261,9 +200,7 @@ class Model(SpecBuilder):
         **inputs: Unpack[Inputs],
     ) -> Alternatives:
         """The trees that are as good as the best one, or nearly so; see `odtdsl.alternatives`."""
-        from odtdsl.interfaces.api import alternatives
-
-        return alternatives(
+        return solving.alternatives(
             self,
             near=near,
             most=most,
@@ -288,9 +225,7 @@ class Model(SpecBuilder):
         **inputs: Unpack[Inputs],
     ) -> dict[str, int]:
         """Write the model as a program or a formula for other solvers; see `odtdsl.compile`."""
-        from odtdsl.interfaces.api import compile
-
-        return compile(self, path, to=to, model=model, depth=depth, bound=bound, **inputs)
+        return formulas.compile(self, path, to=to, model=model, depth=depth, bound=bound, **inputs)
 
     def decode(
         self,
@@ -302,15 +237,11 @@ class Model(SpecBuilder):
         **inputs: Unpack[Inputs],
     ) -> Result:
         """The tree of another solver's model of the formula; see `odtdsl.decode`."""
-        from odtdsl.interfaces.api import decode
-
-        return decode(self, assignment, to=to, depth=depth, bound=bound, **inputs)
+        return formulas.decode(self, assignment, to=to, depth=depth, bound=bound, **inputs)
 
     def audit(self, tree: Predictor | Result | FilePath, **inputs: Unpack[Inputs]) -> Audit:
         """Check a tree against the model; see `odtdsl.audit`."""
-        from odtdsl.interfaces.api import audit
-
-        return audit(tree, self, **inputs)
+        return auditing.audit(tree, self, **inputs)
 
     def check_proof(
         self,
@@ -319,6 +250,40 @@ class Model(SpecBuilder):
         **inputs: Unpack[Inputs],
     ) -> tuple[Verified, ...]:
         """Check a proof that nothing is better; see `odtdsl.check_proof`."""
-        from odtdsl.interfaces.api import check_proof
+        return auditing.check_proof(proof, self, tree, **inputs)
 
-        return check_proof(proof, self, tree, **inputs)
+
+def parse(text: str, *, name: str = "<text>", base: FilePath | None = None) -> Model:
+    """The model of a text in the language.
+
+    Parameters
+    ----------
+    text
+        Statements; none gives an empty model.
+    name
+        What messages call the text.
+    base
+        The folder that paths in it are relative to; default the current one.
+
+    Raises
+    ------
+    OdtError
+        With a diagnostic for every statement that cannot be read.
+
+    Examples
+    --------
+    >>> parse("drop id tree depth <= 3") == Model().drop("id").tree(depth=3)
+    True
+    """
+    return Model.from_text(text, name=name, base=base)
+
+
+def load(path: FilePath) -> Model:
+    """The model of a spec file; paths in it are relative to its folder.
+
+    Raises
+    ------
+    OdtError
+        F001 to F007: the file cannot be read; else as `parse`.
+    """
+    return Model.from_file(path)

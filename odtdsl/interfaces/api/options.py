@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from odtdsl.base.files import regular
 from odtdsl.base.limits import counting
 from odtdsl.interfaces.api import statements
+from odtdsl.interfaces.api.builder import SpecBuilder
 from odtdsl.interfaces.api.inputs import FilePath, Inputs
-from odtdsl.interfaces.api.model import Model
 from odtdsl.interfaces.api.reading import load_model, model_of
 from odtdsl.words import values
 from odtdsl.words.values import Numeric
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def start_of(
-    start: Predictor | FilePath | None, model: Model, analysis: Analysis
+    start: Predictor | FilePath | None, model: SpecBuilder, analysis: Analysis
 ) -> Predictor | None:
     """The model to start from: the caller's, else that of the spec, relative to its folder."""
     if start is not None:
@@ -32,7 +32,7 @@ def start_of(
     return None if named is None else load_model(regular((model.base or Path()) / named))
 
 
-def analysed(model: Model, began: float, seconds: float | None, inputs: Inputs) -> Analysis:
+def analysed(model: SpecBuilder, began: float, seconds: float | None, inputs: Inputs) -> Analysis:
     """The model resolved under a limit that counts from `began`, a `time.monotonic()` value."""
     with counting(began, seconds):
         return model.analyse(**inputs)

@@ -1,15 +1,13 @@
-"""Specs and saved models from text and files."""
+"""What callers pass as a model: a spec to solve, or a tree or diagram that was saved."""
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odtdsl.base.diagnostics.model import error
-from odtdsl.base.source import Source
+from odtdsl.interfaces.api.builder import SpecBuilder
 from odtdsl.interfaces.api.inputs import FilePath
-from odtdsl.interfaces.api.model import Model
 from odtdsl.words import values
 
 if TYPE_CHECKING:
@@ -17,50 +15,7 @@ if TYPE_CHECKING:
     from odtdsl.predictors.predictor import Predictor
     from odtdsl.predictors.tree import Tree
 
-ModelLike = Model | str | os.PathLike[str]
-
-
-def parse(text: str, *, name: str = "<text>", base: FilePath | None = None) -> Model:
-    """The model of a text in the language.
-
-    Parameters
-    ----------
-    text
-        Statements; none gives an empty model.
-    name
-        What messages call the text.
-    base
-        The folder that paths in it are relative to; default the current one.
-
-    Raises
-    ------
-    OdtError
-        With a diagnostic for every statement that cannot be read.
-
-    Examples
-    --------
-    >>> parse("drop id tree depth <= 3") == Model().drop("id").tree(depth=3)
-    True
-    """
-    from odtdsl.language.parser import parse as parse_spec
-
-    source = Source(name=name, text=text)
-    return Model(parse_spec(source), source=source, base=base)
-
-
-def load(path: FilePath) -> Model:
-    """The model of a spec file; paths in it are relative to its folder.
-
-    Raises
-    ------
-    OdtError
-        F001 to F007: the file cannot be read; else as `parse`.
-    """
-    from odtdsl.language.files import read_source
-    from odtdsl.language.parser import parse as parse_spec
-
-    source = read_source(path)
-    return Model(parse_spec(source), source=source, base=Path(path).parent)
+ModelLike = SpecBuilder | str | os.PathLike[str]
 
 
 def load_tree(path: FilePath) -> Tree:
@@ -92,15 +47,15 @@ def load_model(path: FilePath) -> Predictor:
     return load_saved(path)[0]
 
 
-def as_model(model: ModelLike) -> Model:
-    """A model from a model, a path, a file name ending in `.odt`, or the text of a spec."""
-    if isinstance(model, Model):
+def spec_of(model: ModelLike) -> SpecBuilder:
+    """The spec of a model, a path, a file name ending in `.odt`, or the text of a spec."""
+    if isinstance(model, SpecBuilder):
         return model
     if isinstance(model, os.PathLike):
-        return load(model)
+        return SpecBuilder.from_file(model)
     if isinstance(model, str):
         is_path = model.endswith(".odt") and "\n" not in model and "\r" not in model
-        return load(model) if is_path else parse(model)
+        return SpecBuilder.from_file(model) if is_path else SpecBuilder.from_text(model)
     raise values.wrong("a model", model, "pass a Model, the text of a spec, or a path")
 
 
@@ -118,4 +73,4 @@ def model_of(tree: Predictor | Result | FilePath) -> Predictor:
     raise values.wrong("a tree", tree, "pass a tree, a result that has one, or a path")
 
 
-__all__ = ["ModelLike", "as_model", "load", "load_model", "load_tree", "model_of", "parse"]
+__all__ = ["ModelLike", "load_model", "load_tree", "model_of", "spec_of"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.interfaces.api.inputs import FilePath, Inputs
 from odtdsl.interfaces.api.options import analysed, limits_of, near_of, start_of
-from odtdsl.interfaces.api.reading import ModelLike, as_model
+from odtdsl.interfaces.api.reading import ModelLike, spec_of
 from odtdsl.words import values
 from odtdsl.words.values import Numeric
 
@@ -48,7 +48,7 @@ def check(model: ModelLike, **inputs: Unpack[Inputs]) -> tuple[Diagnostic, ...]:
 
     warnings: tuple[Diagnostic, ...] = ()
     try:
-        analysis = as_model(model).analyse(**inputs)
+        analysis = spec_of(model).analyse(**inputs)
         warnings = analysis.warnings
         normalize(analysis.rows)
     except OdtError as failure:
@@ -86,7 +86,7 @@ def plan(
     from odtdsl.driver import pipeline
 
     asked = variant(encoding=encoding, solver=solver)
-    return pipeline.plan(as_model(model).analyse(**inputs), backend=using, variant=asked)
+    return pipeline.plan(spec_of(model).analyse(**inputs), backend=using, variant=asked)
 
 
 def solve(
@@ -164,7 +164,7 @@ def solve(
     from odtdsl.driver import pipeline
 
     began = time.monotonic()
-    spec = as_model(model_or_spec)
+    spec = spec_of(model_or_spec)
     seconds, relative_gap, memory_bytes = limits_of(within, gap, memory)
     analysis = analysed(spec, began, seconds, inputs)
     asked = variant(model=model, encoding=encoding, solver=solver)
@@ -246,7 +246,7 @@ def alternatives(
     from odtdsl.driver import alternatives as near_optimal
 
     began = time.monotonic()
-    spec = as_model(model_or_spec)
+    spec = spec_of(model_or_spec)
     seconds, _, memory_bytes = limits_of(within, None, memory)
     count = near_optimal.at_least_one(values.whole(most, "most"))
     analysis = analysed(spec, began, seconds, inputs)
@@ -310,7 +310,7 @@ def compare(
     began = time.monotonic()
     seconds, relative_gap, _ = limits_of(within, gap, None)
     return comparison.compare(
-        analysed(as_model(model), began, seconds, inputs),
+        analysed(spec_of(model), began, seconds, inputs),
         backends=backends,
         seconds=seconds,
         gap=relative_gap,

@@ -13,7 +13,7 @@ from odtdsl.interfaces.api import statements
 from odtdsl.interfaces.api.inputs import FilePath, Inputs
 from odtdsl.interfaces.api.model import Model
 from odtdsl.interfaces.api.options import analysed, limits_of
-from odtdsl.interfaces.api.reading import ModelLike, as_model
+from odtdsl.interfaces.api.reading import ModelLike, spec_of
 from odtdsl.language import ast
 from odtdsl.words.values import Numeric, whole
 
@@ -121,7 +121,7 @@ def tune(
     if choose not in ("one-se", "best"):
         raise error("U402", f"`choose` must not be {choose!r}", helps=('write "one-se" or "best"',))
     began = time.monotonic()
-    said, grid = as_model(model), grid_of(vary)
+    said, grid = spec_of(model), grid_of(vary)
     wish = TuningOptions(
         cv=whole(cv, "cv"),
         repeats=whole(repeats, "repeats"),
