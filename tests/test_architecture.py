@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from copy import deepcopy
+from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -31,12 +32,12 @@ MOST_ENTRIES = 15
 
 @pytest.fixture(scope="module")
 def imports() -> Any:
-    """Every import between modules, but for those that only type checkers see."""
+    """Every import between modules, those included that only type checkers see."""
     grimp = pytest.importorskip("grimp", reason="import-linter is not installed")
     finder = "grimp.adaptors.packagefinder.ImportLibPackageFinder.determine_package_directories"
     # An editable installation names the folder above the checkout as a place of the package, too.
     with patch(finder, return_value={str(ROOT / "odtdsl")}):
-        graph = grimp.build_graph("odtdsl", exclude_type_checking_imports=True, cache_dir=None)
+        graph = grimp.build_graph("odtdsl", exclude_type_checking_imports=False, cache_dir=None)
     files = {path.relative_to(ROOT) for path in (ROOT / "odtdsl").rglob("*.py")}
     assert graph.modules == {
         ".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in files
@@ -96,6 +97,12 @@ def test_a_wrong_import_breaks_the_contract(
     wrong = deepcopy(imports)
     wrong.add_import(importer=importer, imported=imported)
     assert not kept(CONTRACTS[name], wrong)
+
+
+def test_no_file_imports_itself_by_way_of_others(imports: Any) -> None:
+    """Not even a package by way of what is in it, as contracts on siblings do not see."""
+    files = {name: imports.find_modules_directly_imported_by(name) for name in imports.modules}
+    TopologicalSorter(files).prepare()
 
 
 def test_parts_of_tasks_stand_on_their_floors(imports: Any) -> None:

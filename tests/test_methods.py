@@ -7,13 +7,20 @@ from importlib import import_module
 import pytest
 
 from odtdsl.base import methods
+from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.driver.result import Result
 from odtdsl.insight.explanations.curves import Curve
 from odtdsl.insight.tuning.result import Tuning
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
 
-OF = {"Model": (Tree, Diagram), "Result": (Result,), "Curve": (Curve,), "Tuning": (Tuning,)}
+OF = {
+    "OdtError": (OdtError,),
+    "Model": (Tree, Diagram),
+    "Result": (Result,),
+    "Curve": (Curve,),
+    "Tuning": (Tuning,),
+}
 
 
 @pytest.mark.parametrize(("name", "home"), methods.registered().items())

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from odtdsl.datasets.dataset import ColumnType, Value
+from odtdsl.base.diagnostics.model import Diagnostic
 from odtdsl.datasets.table import IntArray, Table
-from odtdsl.predictors.diagram_nodes import Arc, Hyperplane, Node, Terminal, as_leaf
+from odtdsl.predictors.diagram_nodes import Arc, Terminal
+from odtdsl.predictors.graph import Graph, of_diagram
 from odtdsl.predictors.nodes import Leaf
 from odtdsl.predictors.predictor import Predictor
-
-if TYPE_CHECKING:
-    from odtdsl.base.diagnostics.model import Diagnostic
-    from odtdsl.predictors.graph import Graph
+from odtdsl.predictors.structure import DiagramStructure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Diagram(Predictor):
+class Diagram(DiagramStructure, Predictor):
     """A decision diagram.
 
     Attributes
@@ -41,64 +37,6 @@ class Diagram(Predictor):
     task
         The kind of target; empty for classes.
     """
-
-    kind: ClassVar = "diagram"
-
-    entry: Arc
-    layers: tuple[tuple[Node, ...], ...]
-    terminals: tuple[Terminal, ...]
-    features: tuple[ColumnType, ...]
-    targets: tuple[str, ...]
-    classes: tuple[Value, ...]
-    task: str = ""
-
-    def nodes(self) -> Iterator[Node]:
-        """All nodes, layer by layer, each layer from left to right."""
-        for layer in self.layers:
-            yield from layer
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        """Nodes of each layer."""
-        return tuple(map(len, self.layers))
-
-    @property
-    def n_splits(self) -> int:
-        """The number of splits."""
-        return sum(self.widths)
-
-    @property
-    def leaves(self) -> tuple[Leaf, ...]:
-        """The classes that some arc leads to."""
-        ends = self.ends
-        return tuple(ends[label] for label in self.reached)
-
-    @property
-    def reached(self) -> tuple[int, ...]:
-        """The classes that some arc leads to, ascending."""
-        arcs = [self.entry, *(arc for node in self.nodes() for arc in (node.left, node.right))]
-        return tuple(sorted({arc.label for arc in arcs if arc.label is not None}))
-
-    @property
-    def ends(self) -> tuple[Leaf, ...]:
-        """The terminals as leaves, one for each class."""
-        return tuple(as_leaf(one, label) for label, one in enumerate(self.terminals))
-
-    @property
-    def depth(self) -> int:
-        """Splits on the longest path; 0 for a class alone."""
-        return len(self.layers)
-
-    @property
-    def tested(self) -> tuple[str, ...]:
-        """The features that some node tests, in the order of `nodes()`."""
-        return tuple(dict.fromkeys(name for node in self.nodes() for name in node.features))
-
-    @property
-    def weighed(self) -> frozenset[str]:
-        """The features that some hyperplane weighs."""
-        planes = [node.split for node in self.nodes() if isinstance(node.split, Hyperplane)]
-        return frozenset(weight.feature for plane in planes for weight in plane.weights)
 
     def apply(self, data: object) -> IntArray:
         """The terminal of each row.
@@ -135,8 +73,6 @@ class Diagram(Predictor):
 
     def graph(self) -> Graph:
         """See `Predictor.graph`."""
-        from odtdsl.predictors.graph import of_diagram
-
         return of_diagram(self)
 
     def faults(self) -> tuple[Diagnostic, ...]:

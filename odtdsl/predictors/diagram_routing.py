@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
@@ -12,15 +10,13 @@ from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Node
 from odtdsl.predictors.diagram_validation import check_diagram
 from odtdsl.predictors.encoding import Cells
 from odtdsl.predictors.routing import encoded, passes
-
-if TYPE_CHECKING:
-    from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.structure import DiagramStructure
 
 Sequence = tuple[tuple[str, ...], ...]
 """The features that each split of a path tests, from the root down."""
 
 
-def route(diagram: Diagram, table: Table) -> IntArray:
+def route(diagram: DiagramStructure, table: Table) -> IntArray:
     """int64 (n_rows,): the class index whose terminal each row of a table reaches.
 
     Raises
@@ -37,7 +33,7 @@ def route(diagram: Diagram, table: Table) -> IntArray:
     return found
 
 
-def reach(diagram: Diagram, table: Table) -> tuple[tuple[Node, IntArray, BoolArray], ...]:
+def reach(diagram: DiagramStructure, table: Table) -> tuple[tuple[Node, IntArray, BoolArray], ...]:
     """Each node, in the order of `nodes()`, with the ascending rows that reach it and which
     of them go left."""
     if broken := check_diagram(diagram):
@@ -62,7 +58,9 @@ def reach(diagram: Diagram, table: Table) -> tuple[tuple[Node, IntArray, BoolArr
     return tuple(found)
 
 
-def sends_left(diagram: Diagram, node: Node, cells: dict[str, Cells], rows: IntArray) -> BoolArray:
+def sends_left(
+    diagram: DiagramStructure, node: Node, cells: dict[str, Cells], rows: IntArray
+) -> BoolArray:
     """bool (len(rows),): which rows the split of a node sends left."""
     levels = {type_.name: type_.levels for type_ in diagram.features}
     split = node.split
@@ -87,7 +85,7 @@ def sends_left(diagram: Diagram, node: Node, cells: dict[str, Cells], rows: IntA
     return below
 
 
-def _refuse_missing(diagram: Diagram, cells: dict[str, Cells], name: str) -> None:
+def _refuse_missing(diagram: DiagramStructure, cells: dict[str, Cells], name: str) -> None:
     weighed = diagram.weighed
     problems: list[Diagnostic] = []
     for feature in diagram.tested:
@@ -107,7 +105,7 @@ def _refuse_missing(diagram: Diagram, cells: dict[str, Cells], name: str) -> Non
         raise OdtError(problems)
 
 
-def sequences(diagram: Diagram, most: int) -> tuple[Sequence, ...] | None:
+def sequences(diagram: DiagramStructure, most: int) -> tuple[Sequence, ...] | None:
     """What the paths from the root to a terminal ask, each such sequence once.
 
     None where there are more than `most`: narrow diagrams have few nodes, but the paths
@@ -137,7 +135,7 @@ def _place(
     return ended if arc.node is None else below.setdefault(arc.node, {})
 
 
-def taken(diagram: Diagram, table: Table) -> tuple[tuple[Sequence, IntArray], ...]:
+def taken(diagram: DiagramStructure, table: Table) -> tuple[tuple[Sequence, IntArray], ...]:
     """The sequences of features that rows are tested on, each with its rows."""
     asked: list[list[tuple[str, ...]]] = [[] for _ in range(table.n_rows)]
     for node, rows, _ in reach(diagram, table):

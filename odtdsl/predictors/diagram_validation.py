@@ -5,18 +5,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from odtdsl.base.diagnostics.model import Diagnostic
 from odtdsl.datasets.dataset import ColumnType
 from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Hyperplane, Weight
+from odtdsl.predictors.structure import DiagramStructure
 from odtdsl.predictors.validation import MAX_DEPTH, check_test, repeated, wrong
 
-if TYPE_CHECKING:
-    from odtdsl.predictors.diagram import Diagram
 
-
-def check_diagram(diagram: Diagram) -> tuple[Diagnostic, ...]:
+def check_diagram(diagram: DiagramStructure) -> tuple[Diagnostic, ...]:
     """All that is wrong with a diagram: codes F208 (too many layers), F209 (a number that is
     not finite), F210 (a name, level, class or node that does not exist), F207 (anything else
     out of place). Empty for a diagram that can predict."""
@@ -44,7 +41,7 @@ def check_diagram(diagram: Diagram) -> tuple[Diagnostic, ...]:
     return tuple(found)
 
 
-def _terminals(diagram: Diagram) -> Iterator[Diagnostic]:
+def _terminals(diagram: DiagramStructure) -> Iterator[Diagnostic]:
     many = len(diagram.classes)
     if len(diagram.terminals) != many:
         yield wrong("F207", "terminals", f"there must be {many}, one per class")
@@ -60,7 +57,7 @@ def _terminals(diagram: Diagram) -> Iterator[Diagnostic]:
             yield wrong("F209", f"terminals[{i}]", "the sum of class weights must be finite")
 
 
-def _arc(arc: Arc, place: str, diagram: Diagram, level: int) -> Iterator[Diagnostic]:
+def _arc(arc: Arc, place: str, diagram: DiagramStructure, level: int) -> Iterator[Diagnostic]:
     if (arc.node is None) == (arc.label is None):
         yield wrong("F207", place, "an arc must lead to either a node or a class")
     elif arc.label is not None:

@@ -7,17 +7,12 @@ Nodes of a tree are numbered in the order of `Tree.nodes()`; those of a diagram 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Split, as_leaf
 from odtdsl.predictors.nodes import Branch, Leaf
-
-if TYPE_CHECKING:
-    from odtdsl.predictors.diagram import Diagram
-    from odtdsl.predictors.predictor import Predictor
-    from odtdsl.predictors.tree import Tree
+from odtdsl.predictors.structure import DiagramStructure, TreeStructure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +58,6 @@ class End:
 class Graph:
     """The nodes of a model, each at the place of its number; all rows begin at `root`."""
 
-    model: Predictor
     nodes: tuple[Joint | End, ...]
     root: int
 
@@ -87,7 +81,7 @@ class Graph:
         )
 
 
-def of_tree(tree: Tree) -> Graph:
+def of_tree(tree: TreeStructure) -> Graph:
     """See `Tree.graph`."""
     found: list[Joint | End] = []
 
@@ -111,10 +105,10 @@ def of_tree(tree: Tree) -> Graph:
         return number
 
     place(tree.root, 0)
-    return Graph(model=tree, nodes=tuple(found), root=0)
+    return Graph(nodes=tuple(found), root=0)
 
 
-def of_diagram(diagram: Diagram) -> Graph:
+def of_diagram(diagram: DiagramStructure) -> Graph:
     """See `Diagram.graph`."""
     firsts: list[int] = np.cumsum([0, *diagram.widths]).tolist()
     ends = {label: firsts[-1] + i for i, label in enumerate(diagram.reached)}
@@ -142,4 +136,4 @@ def of_diagram(diagram: Diagram) -> Graph:
         End(number=at, level=diagram.depth, leaf=as_leaf(diagram.terminals[label], label))
         for label, at in ends.items()
     )
-    return Graph(model=diagram, nodes=(*joints, *terminals), root=number(diagram.entry, 0))
+    return Graph(nodes=(*joints, *terminals), root=number(diagram.entry, 0))

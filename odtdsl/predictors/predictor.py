@@ -3,91 +3,30 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from odtdsl.base.methods import method
-from odtdsl.datasets.dataset import ColumnType, Value
 from odtdsl.datasets.table import FloatArray, IntArray, Table
+from odtdsl.predictors.graph import Graph
+from odtdsl.predictors.leaves import leaves_of
 from odtdsl.predictors.nodes import Leaf
+from odtdsl.predictors.structure import Structure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from odtdsl.base.diagnostics.model import Diagnostic
     from odtdsl.base.theme import Theme
-    from odtdsl.predictors.graph import Graph
 
 
-class Predictor(ABC):
-    """A tree or a diagram: an immutable value that knows no solver.
-
-    Attributes
-    ----------
-    features
-        Type of each feature that the spec allows, in the order of the spec; predictors
-        take columns by these names, arrays in this order.
-    targets
-        Names of the target columns (one for classes).
-    classes
-        Labels in declared (else sorted) order; empty for number targets.
-    task
-        The kind of target; empty where `classes` tell it: a class with them, a number without.
-    """
+class Predictor(Structure):
+    """A tree or a diagram: an immutable value that knows no solver."""
 
     __slots__ = ()
-
-    kind: ClassVar[Literal["tree", "diagram"]]
-    features: tuple[ColumnType, ...]
-    targets: tuple[str, ...]
-    classes: tuple[Value, ...]
-    task: str
-
-    # ---- its parts
-
-    @property
-    def target_kind(self) -> str:
-        """The kind of target, such as `class`: a key of `odtdsl.base.tasks.tasks()`."""
-        return self.task or ("class" if self.classes else "number")
-
-    @property
-    @abstractmethod
-    def ends(self) -> tuple[Leaf, ...]:
-        """Where rows can end, in the order that `apply` counts them."""
-
-    @property
-    @abstractmethod
-    def leaves(self) -> tuple[Leaf, ...]:
-        """Those of `ends` that something leads to."""
-
-    @property
-    def n_leaves(self) -> int:
-        """The number of leaves."""
-        return len(self.leaves)
-
-    @property
-    @abstractmethod
-    def n_splits(self) -> int:
-        """The number of splits."""
-
-    @property
-    @abstractmethod
-    def depth(self) -> int:
-        """Splits on the longest path."""
-
-    @property
-    @abstractmethod
-    def tested(self) -> tuple[str, ...]:
-        """The features that some split tests, in the order of `nodes()`."""
-
-    @property
-    def weighed(self) -> Collection[str]:
-        """The features that some hyperplane weighs."""
-        return ()
 
     @abstractmethod
     def graph(self) -> Graph:
@@ -130,9 +69,8 @@ class Predictor(ABC):
         OdtError
             As `apply`.
         """
-        from odtdsl.predictors.prediction import predict
-
-        return predict(self, data)
+        ends = self.apply(data)
+        return leaves_of(self).predictions(self)[ends]
 
     def predict_proba(self, data: object) -> FloatArray:
         """The share of each class in the training weight of each row's leaf.
@@ -154,9 +92,8 @@ class Predictor(ABC):
         OdtError
             As `apply`; U206 where the targets are numbers.
         """
-        from odtdsl.predictors.prediction import predict_proba
-
-        return predict_proba(self, data)
+        ends = self.apply(data)
+        return leaves_of(self).shares(self)[ends]
 
     def labels(self, data: object) -> IntArray:
         """int64 (n_rows,): index of the predicted class of each row; errors as `apply`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -12,15 +12,13 @@ from odtdsl.datasets.dataset import ColumnType, Value
 from odtdsl.datasets.table import BoolArray, IntArray, RawColumn, Table
 from odtdsl.predictors.encoding import Cells, encode_cells
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Side, Test, Threshold, TreeNode
+from odtdsl.predictors.structure import TreeStructure
 from odtdsl.predictors.validation import check_tree
-
-if TYPE_CHECKING:
-    from odtdsl.predictors.tree import Tree
 
 Path = tuple[tuple[Branch, Side], ...]
 
 
-def paths(tree: Tree) -> tuple[Path, ...]:
+def paths(tree: TreeStructure) -> tuple[Path, ...]:
     """The root-to-leaf paths, leaves from left to right: each branch and the side taken."""
     found: list[Path] = []
     stack: list[tuple[TreeNode, Path]] = [(tree.root, ())]
@@ -34,7 +32,7 @@ def paths(tree: Tree) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def route(tree: Tree, table: Table) -> IntArray:
+def route(tree: TreeStructure, table: Table) -> IntArray:
     """The leaf of each row.
 
     Parameters
@@ -64,7 +62,7 @@ def route(tree: Tree, table: Table) -> IntArray:
     return positions
 
 
-def reach(tree: Tree, table: Table) -> tuple[tuple[TreeNode, IntArray], ...]:
+def reach(tree: TreeStructure, table: Table) -> tuple[tuple[TreeNode, IntArray], ...]:
     """Each node, in the order of `tree.nodes()`, with the ascending rows that reach it."""
     cells = tested_cells(tree, table.columns, table.name)
     reached: list[tuple[TreeNode, IntArray]] = []
@@ -119,7 +117,9 @@ class HasFeatures(Protocol):
         """The names of the features that the model tests."""
 
 
-def tested_cells(tree: Tree, columns: Mapping[str, RawColumn], name: str) -> dict[str, Cells]:
+def tested_cells(
+    tree: TreeStructure, columns: Mapping[str, RawColumn], name: str
+) -> dict[str, Cells]:
     """The encoded columns that the tree tests; all that is wrong with them is raised at once."""
     if broken := check_tree(tree):
         raise OdtError(broken)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
 
-from odtdsl.datasets.dataset import ColumnType, Value
+from odtdsl.base.diagnostics.model import Diagnostic
 from odtdsl.datasets.table import IntArray, Table
-from odtdsl.predictors.nodes import Branch, Leaf, TreeNode
+from odtdsl.predictors.graph import Graph, of_tree
+from odtdsl.predictors.nodes import Leaf
 from odtdsl.predictors.predictor import Predictor
-
-if TYPE_CHECKING:
-    from odtdsl.base.diagnostics.model import Diagnostic
-    from odtdsl.predictors.graph import Graph
+from odtdsl.predictors.structure import TreeStructure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tree(Predictor):
+class Tree(TreeStructure, Predictor):
     """A decision tree.
 
     Attributes
@@ -34,57 +30,6 @@ class Tree(Predictor):
     task
         The kind of target; empty where `classes` tell it: a class with them, a number without.
     """
-
-    kind: ClassVar = "tree"
-
-    root: TreeNode
-    features: tuple[ColumnType, ...]
-    targets: tuple[str, ...]
-    classes: tuple[Value, ...] = ()
-    task: str = ""
-
-    def __post_init__(self) -> None:
-        if self.task == ("class" if self.classes else "number"):
-            object.__setattr__(self, "task", "")
-
-    def nodes(self) -> Iterator[TreeNode]:
-        """All nodes, each before its children, left before right."""
-        stack: list[TreeNode] = [self.root]
-        while stack:
-            node = stack.pop()
-            yield node
-            if isinstance(node, Branch):
-                stack.extend((node.right, node.left))
-
-    @property
-    def leaves(self) -> tuple[Leaf, ...]:
-        """Leaves from left to right."""
-        return tuple(node for node in self.nodes() if isinstance(node, Leaf))
-
-    @property
-    def ends(self) -> tuple[Leaf, ...]:
-        """The leaves."""
-        return self.leaves
-
-    @property
-    def n_splits(self) -> int:
-        """The number of splits."""
-        return self.n_leaves - 1
-
-    @property
-    def depth(self) -> int:
-        """Splits on the longest path; 0 for a single leaf."""
-        deepest, level = 0, [self.root]
-        while level := [
-            child for node in level if isinstance(node, Branch) for child in (node.left, node.right)
-        ]:
-            deepest += 1
-        return deepest
-
-    @property
-    def tested(self) -> tuple[str, ...]:
-        """The features that some branch node tests, in the order of `nodes()`."""
-        return tuple(dict.fromkeys(n.feature for n in self.nodes() if isinstance(n, Branch)))
 
     def apply(self, data: object) -> IntArray:
         """The leaf of each row.
@@ -121,8 +66,6 @@ class Tree(Predictor):
 
     def graph(self) -> Graph:
         """See `Predictor.graph`."""
-        from odtdsl.predictors.graph import of_tree
-
         return of_tree(self)
 
     def faults(self) -> tuple[Diagnostic, ...]:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from odtdsl.base.diagnostics.model import Diagnostic
 from odtdsl.datasets.dataset import ColumnType, Value
 from odtdsl.predictors.leaves import known, leaves_of
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold, TreeNode
-
-if TYPE_CHECKING:
-    from odtdsl.predictors.tree import Tree
+from odtdsl.predictors.structure import TreeStructure
 
 MAX_DEPTH = 64
 """Deeper trees are neither saved nor loaded; no back end makes them."""
 
 
-def check_tree(tree: Tree) -> tuple[Diagnostic, ...]:
+def check_tree(tree: TreeStructure) -> tuple[Diagnostic, ...]:
     """All that is wrong with a tree: codes F208 (too deep), F209 (a number that is not
     finite), F210 (a name, level or class that does not exist), F207 (a test or leaf that
     does not fit its column or target). Empty for a tree that can predict."""
@@ -47,7 +44,7 @@ def check_tree(tree: Tree) -> tuple[Diagnostic, ...]:
     return tuple(found)
 
 
-def _check_leaf(leaf: Leaf, place: str, tree: Tree) -> Iterator[Diagnostic]:
+def _check_leaf(leaf: Leaf, place: str, tree: TreeStructure) -> Iterator[Diagnostic]:
     yield from leaves_of(tree).check(leaf, place, tree)
     if not all(map(math.isfinite, (leaf.output or ()) + leaf.class_weights)):
         yield wrong("F209", place, "outputs and class weights must be finite")

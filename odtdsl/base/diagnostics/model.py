@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from odtdsl.base.methods import method
 from odtdsl.base.source import Source, Span
 
 Severity = Literal["error", "warning"]
@@ -56,8 +57,7 @@ class OdtError(Exception):
         super().__init__(self.diagnostics)
 
     def __str__(self) -> str:
-        from odtdsl.base.diagnostics.render import render_text
-
+        render_text = method("OdtError.__str__")
         return "\n\n".join(render_text(diagnostic) for diagnostic in self.diagnostics)
 
 

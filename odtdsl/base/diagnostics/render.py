@@ -6,11 +6,10 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from odtdsl.base.diagnostics.model import Diagnostic, Label
-    from odtdsl.base.source import Source
+from odtdsl.base.diagnostics.model import Diagnostic, Label
+from odtdsl.base.source import Source
 
 TAB = 4
 _COLORS = {"error": "1;31", "warning": "1;33", "help": "1;36", "frame": "1;34", "bold": "1"}

@@ -86,7 +86,6 @@ def _default_title(diagram: Diagram) -> str:
 
 def _places(graph: Graph) -> dict[Place, Joint | End]:
     found: dict[Place, Joint | End] = {}
-    depth = graph.model.depth
     seen: dict[int, int] = {}
     for node in graph.nodes:
         if isinstance(node, Joint):
@@ -95,7 +94,7 @@ def _places(graph: Graph) -> dict[Place, Joint | End]:
             found[node.level, Item(kind="node", index=position)] = node
         else:
             assert node.leaf.label is not None, "terminals are of classes"
-            found[depth, Item(kind="terminal", index=node.leaf.label)] = node
+            found[node.level, Item(kind="terminal", index=node.leaf.label)] = node
     return found
 
 

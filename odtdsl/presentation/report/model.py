@@ -29,7 +29,7 @@ def model(subject: Subject) -> Markup:
     facts = subject.facts
     if facts is None:
         return Markup("")
-    picture = picture_of(facts.graph.model, notes=notes_of(facts, SHOWS, numbered=True))
+    picture = picture_of(facts.model, notes=notes_of(facts, SHOWS, numbered=True))
     wide = picture.width + 2 * MARGIN > WIDE
     return section(
         "The model",
@@ -72,7 +72,7 @@ def _caption(facts: Facts) -> str:
     if problem.rules:
         said.append("the rules that apply to it")
     arcs = "Rows that pass the test go left."
-    if facts.graph.model.kind == "diagram":
+    if facts.model.kind == "diagram":
         arcs = "Dashed arcs mean no; the width of an arc is its share of the rows."
     return f"{', '.join(said)}. {arcs}"
 
@@ -122,7 +122,7 @@ def _row(one: NodeFacts, facts: Facts, costs: bool, right: list[int]) -> Markup:
 
 def _indent(one: NodeFacts, facts: Facts) -> int:
     """Trees are set off by level; in diagrams a node has many above it."""
-    if facts.graph.model.kind == "diagram":
+    if facts.model.kind == "diagram":
         return 0
     return min(one.node.level, DEEPEST_INDENT)
 
@@ -130,7 +130,7 @@ def _indent(one: NodeFacts, facts: Facts) -> int:
 def _words(one: NodeFacts, facts: Facts) -> str:
     node = one.node
     if not isinstance(node, Joint):
-        label, counts = leaf_words(node.leaf, facts.graph.model)
+        label, counts = leaf_words(node.leaf, facts.model)
         return f"{label} ({counts})"
     words = " ".join(node_words(node.split))
     return words + "".join(f" ({note})" for note in facts.missing.get(node.number, ())) + "?"

@@ -54,6 +54,7 @@ class NodeFacts:
 class Facts:
     """A model on the training rows, node by node."""
 
+    model: Predictor
     graph: Graph
     rows: Rows
     nodes: tuple[NodeFacts, ...]
@@ -90,7 +91,7 @@ def facts_of(model: Predictor, rows: Rows) -> Facts:
         )
     )
     missing = missing_notes(model, rows.data.table, rows.problem.may_miss)
-    return Facts(graph=graph, rows=rows, nodes=nodes, missing=missing)
+    return Facts(model=model, graph=graph, rows=rows, nodes=nodes, missing=missing)
 
 
 def has_costs(rows: Rows) -> bool:
@@ -147,7 +148,7 @@ def notes_of(
 def _notes(one: NodeFacts, facts: Facts, show: Sequence[Show], numbered: bool) -> Iterator[str]:
     node = one.node
     if numbered:
-        counted = facts.graph.model.kind == "tree" and isinstance(node, Joint)
+        counted = facts.model.kind == "tree" and isinstance(node, Joint)
         yield f"#{node.number}" + (f" · {node.size} rows" if counted else "")
     yield from facts.missing.get(node.number, ())
     if "costs" in show and one.costs is not None and one.costs[1]:

@@ -27,7 +27,7 @@ def payload(subject: Subject) -> dict[str, Any]:
     facts = subject.facts
     if facts is None:
         return {}
-    model = facts.graph.model
+    model = facts.model
     types = {type_.name: type_ for type_ in model.features}
     tested = {name: at for at, name in enumerate(model.tested)}
     return {
@@ -58,7 +58,7 @@ def _node(
     assert facts is not None, "asked only with a model"
     rules = list(facts.nodes[node.number].rules)
     if isinstance(node, End):
-        says = ": ".join(leaf_words(node.leaf, facts.graph.model))
+        says = ": ".join(leaf_words(node.leaf, facts.model))
         return {"text": says, "rules": [printable(rule) for rule in rules]}
     return {
         "asks": " ".join(node_words(node.split)),

@@ -25,7 +25,7 @@ def costs(subject: Subject) -> Markup:
 
 
 def _prices(facts: Facts) -> Markup:
-    problem, asked = facts.rows.problem, set(facts.graph.model.tested)
+    problem, asked = facts.rows.problem, set(facts.model.tested)
     rows = []
     for index, feature in enumerate(problem.features):
         price = problem.costs.features[index]
@@ -67,7 +67,7 @@ def _taken(facts: Facts) -> Iterator[tuple[list[str], list[int], str, Markup]]:
         by_path: dict[tuple[str, ...], list[int]] = {}
         for row in one.inside.tolist():
             by_path.setdefault(tuple(asked.get(row, ())), []).append(row)
-        label = leaf_words(one.node.leaf, facts.graph.model)[0]
+        label = leaf_words(one.node.leaf, facts.model)[0]
         for path, inside in by_path.items():
             yield list(path), inside, label, node_links((one.node.number,))
 
@@ -129,7 +129,7 @@ def _threshold(one: NodeFacts, facts: Facts) -> tuple[Part, ...] | None:
 def shared(subject: Subject) -> Markup:
     """The nodes of a diagram that several arcs lead to."""
     facts = subject.facts
-    if facts is None or not isinstance(facts.graph.model, Diagram):
+    if facts is None or not isinstance(facts.model, Diagram):
         return Markup("")
     rows = []
     for one in facts.nodes:

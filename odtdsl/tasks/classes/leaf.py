@@ -10,10 +10,9 @@ import numpy.typing as npt
 
 from odtdsl.base.diagnostics.model import Diagnostic
 from odtdsl.datasets.table import FloatArray
-from odtdsl.predictors.leaves import LeafPart
+from odtdsl.predictors.leaves import LeafPart, label_array, leaf_shares
 from odtdsl.predictors.nodes import Leaf
-from odtdsl.predictors.prediction import label_array, leaf_shares
-from odtdsl.predictors.predictor import Predictor
+from odtdsl.predictors.structure import Structure
 from odtdsl.predictors.validation import wrong
 from odtdsl.predictors.wording import label_text
 
@@ -21,7 +20,7 @@ from odtdsl.predictors.wording import label_text
 class ClassLeaves(LeafPart):
     """A leaf holds a label, and the training weight of each class."""
 
-    def check(self, leaf: Leaf, place: str, model: Predictor) -> Iterator[Diagnostic]:
+    def check(self, leaf: Leaf, place: str, model: Structure) -> Iterator[Diagnostic]:
         """A label among the classes, and no output."""
         many = len(model.classes)
         if leaf.label is None or leaf.output is not None:
@@ -33,22 +32,22 @@ class ClassLeaves(LeafPart):
         if len(leaf.class_weights) not in (0, many):
             yield wrong("F207", place, f"class_weights must have {many} entries")
 
-    def check_model(self, model: Predictor) -> Iterator[Diagnostic]:
+    def check_model(self, model: Structure) -> Iterator[Diagnostic]:
         """One target."""
         if len(model.targets) > 1:
             yield wrong("F207", "targets", "a tree with classes must have exactly one target")
 
-    def predict(self, model: Predictor, data: object) -> npt.NDArray[Any]:
-        """The label of each row."""
-        return label_array(model.classes)[model.labels(data)]
+    def predictions(self, model: Structure) -> npt.NDArray[Any]:
+        """The label of each end."""
+        labels = np.array([leaf.label for leaf in model.ends], dtype=np.int64)
+        return label_array(model.classes)[labels]
 
-    def predict_proba(self, model: Predictor, data: object) -> FloatArray:
-        """The share of each class in the training weight of each row's leaf."""
+    def shares(self, model: Structure) -> FloatArray:
+        """The share of each class in the training weight of each end."""
         many = len(model.classes)
-        shares = np.array([leaf_shares(leaf, many) for leaf in model.ends], dtype=np.float64)
-        return shares[model.apply(data)]
+        return np.array([leaf_shares(leaf, many) for leaf in model.ends], dtype=np.float64)
 
-    def words(self, leaf: Leaf, model: Predictor) -> str:
+    def words(self, leaf: Leaf, model: Structure) -> str:
         """The label."""
         assert leaf.label is not None, "check: a leaf of a class tree has a label"
         return label_text(model.classes[leaf.label])

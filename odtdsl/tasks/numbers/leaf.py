@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from odtdsl.base.diagnostics.model import Diagnostic
 from odtdsl.predictors.leaves import LeafPart
 from odtdsl.predictors.nodes import Leaf
-from odtdsl.predictors.predictor import Predictor
+from odtdsl.predictors.structure import Structure
 from odtdsl.predictors.validation import wrong
 from odtdsl.predictors.wording import printable, rounded
 
@@ -18,7 +19,7 @@ from odtdsl.predictors.wording import printable, rounded
 class NumberLeaves(LeafPart):
     """A leaf holds an output for each target."""
 
-    def check(self, leaf: Leaf, place: str, model: Predictor) -> Iterator[Diagnostic]:
+    def check(self, leaf: Leaf, place: str, model: Structure) -> Iterator[Diagnostic]:
         """An output for each target, and no label."""
         if leaf.output is None or leaf.label is not None:
             yield wrong(
@@ -29,12 +30,12 @@ class NumberLeaves(LeafPart):
         elif leaf.class_weights:
             yield wrong("F207", place, "a leaf of a regression tree must have no class weights")
 
-    def predict(self, model: Predictor, data: object) -> npt.NDArray[Any]:
-        """The output of each row; with a second axis where there are several targets."""
-        outputs = model.outputs(data)
+    def predictions(self, model: Structure) -> npt.NDArray[Any]:
+        """The output of each end; with a second axis where there are several targets."""
+        outputs = np.array([leaf.output for leaf in model.ends], dtype=np.float64)
         return outputs[:, 0] if len(model.targets) == 1 else outputs
 
-    def words(self, leaf: Leaf, model: Predictor) -> str:
+    def words(self, leaf: Leaf, model: Structure) -> str:
         """The output, under the names of the targets where there are several."""
         outputs = leaf.output or ()
         if len(outputs) == 1:

@@ -15,7 +15,7 @@ import numpy as np
 
 from odtdsl.datasets.dataset import Value
 from odtdsl.datasets.levels import level_text
-from odtdsl.predictors.prediction import leaf_shares
+from odtdsl.predictors.leaves import leaf_shares
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.plan import (
     AtMost,
@@ -367,7 +367,7 @@ def _input_names(columns: tuple[Column, ...]) -> tuple[str, ...]:
 
 def _label_tensor(labels: tuple[Value, ...]) -> Any:
     """Labels as `predict` types them; texts where some are."""
-    from odtdsl.predictors.prediction import label_array
+    from odtdsl.predictors.leaves import label_array
 
     found = label_array(labels)
     if found.dtype != object:
