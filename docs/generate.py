@@ -93,6 +93,8 @@ def _term(term: dict[str, Any]) -> Iterator[str]:
         ("in_python", "In Python"),
         ("core_forms", "Core forms"),
         ("also_known_as", "Also known as"),
+        ("expresses", "Expresses"),
+        ("related", "Related"),
         ("references", "References"),
     ):
         if key in term:

@@ -242,6 +242,8 @@ def test_the_words_of_others(word: str) -> None:
         ('tnr("p") >= 30%', "its name is `specificity`"),
         ('npv("p") >= 30%', "its name is `negative_predictive_value`"),
         ("monotonic(a)", "its name is `increasing`"),
+        ("fallout <= 30%", "its name is `false_positive_rate`"),
+        ("Fall_Out <= 30%", "its name is `false_positive_rate`"),
     ],
 )
 def test_the_words_of_fairness_and_of_medicine(rule: str, help: str) -> None:
@@ -253,7 +255,11 @@ def test_the_words_of_fairness_and_of_medicine(rule: str, help: str) -> None:
 def test_rules_are_found_by_the_words_of_others() -> None:
     parity = run("rules", "demographic parity").stderr
     assert "see `odt rules gap`, `odt rules ratio`" in parity
-    assert "see `odt rules recall`" in run("rules", "true_positive_rate").stderr
+    assert 'write, for example, `gap(rate("yes"), sex) <= 5%`' in parity
+    for word in ("true_positive_rate", "True positive rate", "tpr"):
+        assert "see `odt rules recall`" in run("rules", word).stderr
+    both = run("rules", "monotonicity constraint").stderr
+    assert "see `odt rules increasing`, `odt rules decreasing`" in both
     assert "did you mean `gap`?" in run("rules", "gapp").stderr
 
 

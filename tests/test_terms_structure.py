@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from odtdsl.base.source import Source
+from odtdsl.language.parser import parse
 from odtdsl.problem.terms import library
 from odtdsl.problem.terms.base import Term
 from odtdsl.problem.terms.registry import BY_NAME, TERMS
@@ -23,10 +27,26 @@ def test_every_term_has_a_place_of_its_own_in_the_reference() -> None:
     assert len({term.place for term in TERMS}) == len(TERMS)
 
 
+def test_no_two_terms_are_called_the_same_by_others() -> None:
+    words = [word for term in TERMS for word in (*term.also, *(idea for idea, _ in term.expresses))]
+    names = [re.sub(r"[\W_]", "", word).casefold() for word in [*words, *BY_NAME]]
+    assert not [name for name, many in Counter(names).items() if many > 1 or not name]
+
+
+def test_examples_of_what_others_say_are_written_with_the_term() -> None:
+    for term in TERMS:
+        for _, example in term.expresses:
+            compared = "=" in example or example.startswith("not ")
+            condition = example if compared else f"{example} >= 0"
+            parse(Source(name="example", text=f"rule r: {condition}"))
+            assert f"{term.name}(" in example
+
+
 @pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)
 def test_a_term_says_what_it_means_and_becomes(term: Term) -> None:
     text = inspect.getdoc(type(term)) or ""
     headings = [line.split(":")[0] for line in text.splitlines() if ":" in line]
+    assert "Also known as" not in headings, "write it as `also`, where messages find it too"
     assert text.startswith("Meaning: ")
     assert "Core forms" in headings
     assert term.scopes

@@ -32,53 +32,9 @@ from odtdsl.problem.ir.expr import (
 from odtdsl.problem.ir.problem import GroupDecl
 from odtdsl.problem.terms.base import Kind, Param, Signature, Term
 from odtdsl.problem.terms.registry import BY_NAME
+from odtdsl.problem.terms.synonyms import our_way
 
 MOST_GROUPS_OF_COLUMN = 20
-ELSEWHERE = {
-    "squared_error": "mse",
-    "mean_squared_error": "mse",
-    "absolute_error": "mae",
-    "mean_absolute_error": "mae",
-    "misclassifications": "errors",
-    "misclassification": "errors",
-    "accuracy_score": "accuracy",
-    "sensitivity": "recall",
-    "true_positive_rate": "recall",
-    "tpr": "recall",
-    "fpr": "false_positive_rate",
-    "n_leaves": "leaves",
-    "max_leaf_nodes": "leaves",
-    "max_depth": "depth",
-    "min_samples_leaf": "size",
-    "samples": "size",
-    "support": "size",
-    "min_samples_split": "size",
-    "n_samples": "size",
-    "height": "depth",
-    "loss": "expected_loss",
-    "recall_score": "recall",
-    "hit_rate": "recall",
-    "precision_score": "precision",
-    "ppv": "precision",
-    "positive_predictive_value": "precision",
-    "npv": "negative_predictive_value",
-    "false_omission_rate": '1 - negative_predictive_value("yes")',
-    "selection_rate": "rate",
-    "fall_out": "false_positive_rate",
-    "fallout": "false_positive_rate",
-    "monotonic": "increasing",
-    "monotone": "increasing",
-    "tnr": "specificity",
-    "true_negative_rate": "specificity",
-    "selectivity": "specificity",
-    "fnr": '1 - recall("yes")',
-    "demographic_parity": 'gap(rate("yes"), sex) <= 5%',
-    "statistical_parity": 'gap(rate("yes"), sex) <= 5%',
-    "equal_opportunity": 'gap(recall("yes"), sex) <= 5%',
-    "predictive_equality": 'gap(false_positive_rate("yes"), sex) <= 5%',
-    "disparate_impact": 'ratio(rate("yes"), sex) >= 80%',
-}
-"""Words of scikit-learn and of statistics for our terms, or an example of how we say them."""
 R = TypeVar("R")
 
 
@@ -174,15 +130,10 @@ class Arguments:
 
     def _unknown(self, what: str, name: str, known: list[str], expr: ast.Node) -> StatementError:
         """The error on an unknown word; for a word of other languages it names the term."""
-        ours = ELSEWHERE.get(name.casefold())
+        ours = our_way(name)
         if ours is None:
             return self.reporter.unknown("N201", what, name, known, expr)
-        return self.reporter.error(
-            "N201",
-            f"{what} `{name}` is unknown",
-            expr,
-            helps=(f"write, for example, `{ours}`" if "(" in ours else f"its name is `{ours}`",),
-        )
+        return self.reporter.error("N201", f"{what} `{name}` is unknown", expr, helps=(ours,))
 
     def in_scope(self, name: str, at: ast.Node, shown: str | None = None) -> Term:
         """The term of a word, if it may stand here; `shown` is how the spec calls it."""

@@ -66,9 +66,10 @@ def term(name: str) -> str | None:
     usage = " or ".join(f"`{one}`" for one in entry["usage"])
     rows = [f"{usage}: a {entry['value']}; in rules on: {', '.join(entry['scopes'])}", ""]
     rows.append(_sentence(entry["meaning"]))
-    for key, heading in (("also_known_as", "Also known as"), ("references", "References")):
-        if key in entry:
-            rows += ["", f"*{heading}:* {entry[key]}"]
+    for heading in ("Also known as", "Expresses", "Related", "References"):
+        text = entry.get(heading.casefold().replace(" ", "_"))
+        if text is not None:
+            rows += ["", f"*{heading}:* {text}"]
     return "\n".join(rows)
 
 

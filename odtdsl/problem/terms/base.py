@@ -155,6 +155,10 @@ class Term(ABC):
     signatures: tuple[Signature, ...] = (Signature(),)
     kind: Kind = Kind.NUMBER
     hint: str = ""
+    also: tuple[str, ...] = ()
+    """What others call it. Case, spaces, hyphens and underscores do not matter."""
+    expresses: tuple[tuple[str, str], ...] = ()
+    """What others have a word for and we write with this term: the word and an example."""
     fewer_is_better: bool | None = None
     """True for error-like, False for accuracy-like measures; None for neither."""
     target: str | None = None

@@ -11,11 +11,21 @@ from odtdsl.base.diagnostics.model import error
 from odtdsl.base.diagnostics.suggest import closest
 from odtdsl.problem.terms.base import Kind, Signature, Term
 from odtdsl.problem.terms.registry import BY_NAME, TERMS
+from odtdsl.problem.terms.synonyms import is_part, our_way
 
-HEADINGS = ("Meaning", "In Python", "Core forms", "Also known as", "References")
+HEADINGS = ("Meaning", "In Python", "Core forms", "Related", "References")
+"""Of docstrings."""
+SECTIONS = (*HEADINGS[:3], "Also known as", "Expresses", *HEADINGS[3:])
+"""Of what is shown about a term."""
 
 
 def sections(term: Term) -> dict[str, str]:
+    """What is shown about a term, by headings: its docstring and what others call it."""
+    found = _of_docstring(term) | _of_others(term)
+    return {heading: found[heading] for heading in SECTIONS if heading in found}
+
+
+def _of_docstring(term: Term) -> dict[str, str]:
     """The headings of a term's docstring and their texts, each on one line."""
     text = inspect.cleandoc(type(term).__doc__ or "")
     found: dict[str, str] = {}
@@ -23,6 +33,16 @@ def sections(term: Term) -> dict[str, str]:
     for match in re.finditer(rf"^({pattern}): (.*?)(?=^(?:{pattern}): |\Z)", text, re.M | re.S):
         found[match[1]] = " ".join(match[2].split())
     return found
+
+
+def _of_others(term: Term) -> dict[str, str]:
+    """The names and the ideas of others; ideas with the same example stand together."""
+    ideas: dict[str, list[str]] = {}
+    for idea, example in term.expresses:
+        ideas.setdefault(example, []).append(idea)
+    expressed = "; ".join(f"{', '.join(some)}: `{example}`" for example, some in ideas.items())
+    found = {"Also known as": ", ".join(term.also), "Expresses": expressed}
+    return {heading: f"{text}." for heading, text in found.items() if text}
 
 
 def usage(term: Term) -> tuple[str, ...]:
@@ -79,15 +99,21 @@ def _chosen(word: str | None) -> tuple[Term, ...]:
     if word is None:
         return TERMS
     if word not in BY_NAME:
-        raise error("U307", f"term `{word}` is unknown", helps=(_instead(word),))
+        raise error("U307", f"term `{word}` is unknown", helps=_instead(word))
     return (BY_NAME[word],)
 
 
-def _instead(word: str) -> str:
-    """The terms that others call so, else the nearest one."""
-    plain = word.casefold().replace("_", " ").strip()
-    known = [term for term in TERMS if plain in sections(term).get("Also known as", "").casefold()]
-    if plain and known:
-        return "see " + ", ".join(f"`odt rules {term.name}`" for term in known)
+def _instead(word: str) -> tuple[str, ...]:
+    """How we say it and the terms that are about it; else the nearest one."""
+    found = tuple(help for help in (our_way(word),) if help is not None)
+    if known := [term for term in TERMS if _is_about(term, word)]:
+        return (*found, "see " + ", ".join(f"`odt rules {term.name}`" for term in known))
     near = closest(word, BY_NAME)
-    return f"did you mean `{near}`?" if near else "`odt rules` lists all terms"
+    return (f"did you mean `{near}`?" if near else "`odt rules` lists all terms",)
+
+
+def _is_about(term: Term, word: str) -> bool:
+    """Whether a word, or some words, stand among what others say for the term."""
+    ideas = (idea for idea, _ in term.expresses)
+    texts = (*term.also, *ideas, _of_docstring(term).get("Related", ""))
+    return any(is_part(word, text) for text in texts)

@@ -18,11 +18,12 @@ class Accuracy(Term):
 
     Core forms: Linear of the model.
 
-    Also known as: of a group with one class, the group's recall; fairness: accuracy parity.
+    Related: of a group with one class, the group's recall.
     """
 
     name = "accuracy"
     place = 70
+    also = ("accuracy_score",)
     target = "class"
     scopes = (Scope.MODEL,)
     signatures = OF_ROWS

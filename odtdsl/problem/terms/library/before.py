@@ -17,13 +17,12 @@ class Before(Term):
 
     Core forms: Order on a path: no split tests a with b above it.
 
-    Also known as: precedence, ordering.
-
     References: CPTree study, section 4.
     """
 
     name = "before"
     place = 280
+    also = ("precedence", "ordering")
     scopes = (Scope.PATH,)
     signatures = PAIR
     kind = Kind.CONDITION

@@ -16,13 +16,14 @@ class Cost(Term):
 
     Core forms: Budget on a path.
 
-    Also known as: test cost, measurement cost, group discount.
+    Related: a shared amount is a group discount.
 
     References: Turney 1995; CPTree study, section 4 (there charged per test).
     """
 
     name = "cost"
     place = 300
+    also = ("test cost", "measurement cost")
     scopes = (Scope.PATH,)
     hint = "write `forall path: cost <= 150`, or `expected_cost` for the average over rows"
 

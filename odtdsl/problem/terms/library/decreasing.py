@@ -16,7 +16,7 @@ class Decreasing(Term):
 
     Core forms: Monotone.
 
-    Also known as: monotonicity constraint.
+    Related: a monotonicity constraint.
     """
 
     name = "decreasing"

@@ -16,6 +16,7 @@ class Depth(Term):
 
     name = "depth"
     place = 10
+    also = ("height", "max_depth")
     scopes = (Scope.MODEL,)
     fewer_is_better = True
 

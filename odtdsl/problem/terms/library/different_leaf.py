@@ -12,12 +12,11 @@ class DifferentLeaf(Term):
     """Meaning: the two training rows end in different leaves.
 
     Core forms: Link.
-
-    Also known as: cannot-link.
     """
 
     name = "different_leaf"
     place = 250
+    also = ("cannot-link",)
     on_diagrams = False
     scopes = (Scope.MODEL,)
     signatures = (Signature(params=(Param.ROW, Param.ROW), names=("first", "second")),)

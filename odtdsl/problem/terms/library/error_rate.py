@@ -13,12 +13,11 @@ class ErrorRate(Term):
     """Meaning: `errors` over the weight of the rows.
 
     Core forms: Linear of the model.
-
-    Also known as: misclassification rate.
     """
 
     name = "error_rate"
     place = 60
+    also = ("misclassification rate",)
     target = "class"
     scopes = (Scope.MODEL,)
     signatures = OF_ROWS

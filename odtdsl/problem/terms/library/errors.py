@@ -13,12 +13,11 @@ class Errors(Term):
     """Meaning: the weight of the rows whose prediction is not their class.
 
     Core forms: Linear of the model.
-
-    Also known as: misclassification count, 0-1 loss.
     """
 
     name = "errors"
     place = 50
+    also = ("misclassifications", "misclassification", "misclassification count", "0-1 loss")
     target = "class"
     scopes = (Scope.MODEL,)
     signatures = OF_ROWS

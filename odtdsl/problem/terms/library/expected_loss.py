@@ -16,12 +16,11 @@ class ExpectedLoss(Term):
     """Meaning: `loss` over the weight of the rows.
 
     Core forms: Linear of the model.
-
-    Also known as: risk, average misclassification cost.
     """
 
     name = "expected_loss"
     place = 90
+    also = ("risk", "average misclassification cost")
     target = "class"
     scopes = (Scope.MODEL,)
     signatures = OF_ROWS

@@ -15,14 +15,15 @@ class FalsePositiveRate(ShareOf):
 
     Core forms: Linear of the model.
 
-    Also known as: fall-out; equal false positive rates are predictive equality, together
-    with equal recalls equalized odds.
+    Related: equal false positive rates are predictive equality, together with equal recalls
+    equalized odds.
 
     References: Hardt, Price, Srebro 2016; Corbett-Davies et al. 2017.
     """
 
     name = "false_positive_rate"
     place = 130
+    also: tuple[str, ...] = ("fall-out", "FPR")
     target = "class"
     fewer_is_better = True
 

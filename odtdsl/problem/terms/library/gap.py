@@ -19,14 +19,22 @@ class Gap(OverGroups):
 
     Core forms: Linear of the model, one for every ordered pair of groups.
 
-    Also known as: difference; of `rate` demographic parity difference, of `recall` equal
-    opportunity difference.
+    Related: of `rate` the demographic parity difference, of `recall` the equal opportunity
+    difference.
 
     References: fairlearn.metrics.
     """
 
     name = "gap"
     place = 150
+    also = ("difference",)
+    expresses = (
+        ("demographic parity", 'gap(rate("yes"), sex) <= 5%'),
+        ("statistical parity", 'gap(rate("yes"), sex) <= 5%'),
+        ("equal opportunity", 'gap(recall("yes"), sex) <= 5%'),
+        ("predictive equality", 'gap(false_positive_rate("yes"), sex) <= 5%'),
+        ("accuracy parity", "gap(accuracy, sex) <= 5%"),
+    )
     fewer_is_better = True
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Largest:

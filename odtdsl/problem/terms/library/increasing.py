@@ -16,11 +16,12 @@ class Increasing(Term):
 
     Core forms: Monotone.
 
-    Also known as: monotonicity constraint.
+    Related: a monotonicity constraint.
     """
 
     name = "increasing"
     place = 260
+    also = ("monotonic", "monotone")
     on_diagrams = False
     scopes = (Scope.MODEL,)
     signatures = (Signature(params=(Param.FEATURE,)),)

@@ -17,6 +17,7 @@ class Leaves(Term):
 
     name = "leaves"
     place = 20
+    also = ("n_leaves", "max_leaf_nodes")
     scopes = (Scope.MODEL,)
     fewer_is_better = True
 

@@ -26,12 +26,11 @@ class Loss(Term):
     Errors that no `loss` statement names cost 1, correct predictions 0.
 
     Core forms: Linear of the model.
-
-    Also known as: misclassification cost, cost-sensitive loss.
     """
 
     name = "loss"
     place = 80
+    also = ("misclassification cost", "cost-sensitive loss")
     target = "class"
     scopes = (Scope.MODEL,)
     signatures = OF_ROWS

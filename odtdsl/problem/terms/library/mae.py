@@ -19,6 +19,7 @@ class Mae(Term):
 
     name = "mae"
     place = 190
+    also = ("absolute error", "mean absolute error")
     target = "number"
     in_floats = True
     scopes = (Scope.MODEL,)

@@ -15,13 +15,12 @@ class Majority(Term):
 
     Core forms: Linear of a leaf, one per class.
 
-    Also known as: plurality label.
-
     References: CPTree study, equation 18.
     """
 
     name = "majority"
     place = 340
+    also = ("plurality label",)
     target = "class"
     on_diagrams = False
     scopes = (Scope.LEAF,)

@@ -21,6 +21,7 @@ class Mse(Term):
 
     name = "mse"
     place = 180
+    also = ("squared error", "mean squared error")
     target = "number"
     in_floats = True
     scopes = (Scope.MODEL,)

@@ -18,11 +18,13 @@ class NegativePredictiveValue(Term):
 
     Core forms: Linear of the model.
 
-    Also known as: NPV, 1 - false omission rate; of two classes, the precision of the other.
+    Related: of two classes, the precision of the other.
     """
 
     name = "negative_predictive_value"
     place = 125
+    also = ("NPV",)
+    expresses = (("false omission rate", '1 - negative_predictive_value("yes")'),)
     target = "class"
     scopes = (Scope.MODEL,)
     signatures = OF_CLASS

@@ -16,11 +16,12 @@ class Precision(Term):
 
     Core forms: Linear of the model.
 
-    Also known as: positive predictive value; equal precisions are predictive parity.
+    Related: equal precisions are predictive parity.
     """
 
     name = "precision"
     place = 120
+    also = ("positive predictive value", "PPV", "precision_score")
     target = "class"
     scopes = (Scope.MODEL,)
     signatures = OF_CLASS

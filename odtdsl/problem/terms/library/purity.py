@@ -15,12 +15,11 @@ class Purity(Term):
     compared only with a constant b, as right >= b * all.
 
     Core forms: Linear of a leaf.
-
-    Also known as: leaf accuracy, confidence.
     """
 
     name = "purity"
     place = 330
+    also = ("leaf accuracy", "confidence")
     target = "class"
     on_diagrams = False
     scopes = (Scope.LEAF,)

@@ -16,14 +16,15 @@ class Rate(ShareOf):
 
     Core forms: Linear of the model.
 
-    Also known as: selection rate; equal rates are demographic (statistical) parity, a
-    ratio of at least 80% the four-fifths rule.
+    Related: equal rates are demographic (statistical) parity, a ratio of at least 80% the
+    four-fifths rule.
 
     References: Dwork et al. 2012; EEOC Uniform Guidelines 1978.
     """
 
     name = "rate"
     place = 100
+    also = ("selection rate",)
     target = "class"
 
     def among(self, rows: Rows, call: Apply) -> BoolArray:

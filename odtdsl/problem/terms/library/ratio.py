@@ -16,13 +16,16 @@ class RatioOver(OverGroups):
 
     Core forms: Linear of the model, one for every ordered pair of groups.
 
-    Also known as: demographic parity ratio; disparate impact; at least 80%: four-fifths rule.
-
     References: fairlearn.metrics; EEOC Uniform Guidelines 1978.
     """
 
     name = "ratio"
     place = 160
+    expresses = (
+        ("demographic parity ratio", 'ratio(rate("yes"), sex) >= 80%'),
+        ("disparate impact", 'ratio(rate("yes"), sex) >= 80%'),
+        ("four-fifths rule", 'ratio(rate("yes"), sex) >= 80%'),
+    )
     fewer_is_better = False
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Smallest:

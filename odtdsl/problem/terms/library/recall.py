@@ -15,13 +15,18 @@ class Recall(ShareOf):
 
     Core forms: Linear of the model.
 
-    Also known as: sensitivity, true positive rate; equal recalls are equal opportunity.
+    Related: equal recalls are equal opportunity.
 
     References: Hardt, Price, Srebro 2016.
     """
 
     name = "recall"
     place = 110
+    also = ("sensitivity", "true positive rate", "TPR", "hit rate", "recall_score")
+    expresses = (
+        ("false negative rate", '1 - recall("yes")'),
+        ("FNR", '1 - recall("yes")'),
+    )
     target = "class"
     fewer_is_better = False
 

@@ -19,13 +19,12 @@ class Requires(Term):
 
     Core forms: Order on a path: no split tests b without a above it.
 
-    Also known as: prerequisite.
-
     References: CPTree study, section 4.
     """
 
     name = "requires"
     place = 290
+    also = ("prerequisite",)
     scopes = (Scope.PATH,)
     signatures = (replace(PAIR[0], names=("feature", "needed")),)
     kind = Kind.CONDITION

@@ -14,12 +14,11 @@ class SameLeaf(Term):
     In Python: `same_leaf(3, 17)`
 
     Core forms: Link.
-
-    Also known as: must-link.
     """
 
     name = "same_leaf"
     place = 240
+    also = ("must-link",)
     on_diagrams = False
     scopes = (Scope.MODEL,)
     signatures = (Signature(params=(Param.ROW, Param.ROW), names=("first", "second")),)

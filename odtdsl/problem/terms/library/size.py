@@ -18,12 +18,11 @@ class Size(Term):
     In Python: `size("women") >= 5`
 
     Core forms: Linear of a leaf; Linear of a split.
-
-    Also known as: min_samples_leaf, min_samples_split; support, stability (diagrams).
     """
 
     name = "size"
     place = 320
+    also = ("min_samples_leaf", "min_samples_split", "samples", "n_samples", "support", "stability")
     on_diagrams = False
     scopes = (Scope.LEAF, Scope.SPLIT)
     signatures = OF_ROWS

@@ -18,13 +18,14 @@ class Specificity(FalsePositiveRate):
 
     Core forms: Linear of the model.
 
-    Also known as: true negative rate, selectivity; of two classes, the recall of the other.
+    Related: of two classes, the recall of the other.
 
     References: Yerushalmy 1947.
     """
 
     name = "specificity"
     place = 135
+    also = ("true negative rate", "TNR", "selectivity")
     fewer_is_better = False
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:

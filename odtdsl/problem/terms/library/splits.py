@@ -14,11 +14,12 @@ class Splits(Term):
 
     Core forms: Linear of the model (in a tree, `leaves` - 1).
 
-    Also known as: internal nodes; parsimony.
+    Related: parsimony.
     """
 
     name = "splits"
     place = 30
+    also = ("internal nodes",)
     scopes = (Scope.MODEL,)
     fewer_is_better = True
 

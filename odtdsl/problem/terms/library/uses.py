@@ -16,13 +16,13 @@ class Uses(Term):
 
     Core forms: Used.
 
-    Also known as: inclusion (must use); `not (uses(a) and uses(b))` is exclusion.
-
     References: CPTree study, section 4.
     """
 
     name = "uses"
     place = 210
+    also = ("inclusion", "must use")
+    expresses = (("exclusion", "not (uses(age) and uses(sex))"),)
     scopes = (Scope.MODEL, Scope.PATH)
     signatures = (Signature(params=(Param.FEATURE,)),)
     kind = Kind.CONDITION
