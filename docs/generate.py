@@ -66,6 +66,9 @@ def rules() -> Iterator[str]:
     for scope, what in SCOPES.items():
         words = [f"[`{t['name']}`](#{_anchor(t)})" for t in terms if scope in t["scopes"]]
         yield f"- **{scope}**: {what}: {', '.join(words)}"
+    quotients = (f"[`{t['name']}`](#{_anchor(t)})" for t in terms if t["quotient"])
+    yield ""
+    yield f"Quotients can be compared only with constants: {', '.join(quotients)}."
     for term in terms:
         yield ""
         yield from _term(term)
@@ -82,10 +85,11 @@ def _anchor(term: dict[str, Any]) -> str:
 def _term(term: dict[str, Any]) -> Iterator[str]:
     yield f"## {_heading(term)}"
     yield ""
+    value = f"{term['value']}{', compared only with constants' * term['quotient']}"
     target = "" if term["target"] is None else f" Needs a {term['target']} target."
     yield (
         ", ".join(f"`{usage}`" for usage in term["usage"])
-        + f". Scope: {', '.join(term['scopes'])}. A {term['value']}.{target}"
+        + f". Scope: {', '.join(term['scopes'])}. A {value}.{target}"
     )
     yield ""
     yield term["meaning"][0].upper() + term["meaning"][1:]

@@ -6,14 +6,16 @@ import inspect
 import re
 from collections import Counter
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
+import odtdsl
 from odtdsl.base.source import Source
 from odtdsl.language.parser import parse
 from odtdsl.problem.terms import library
-from odtdsl.problem.terms.base import Term
-from odtdsl.problem.terms.registry import BY_NAME, TERMS
+from odtdsl.problem.terms.base import Quotient, Smallest, Term
+from odtdsl.problem.terms.registry import BY_NAME, TERMS, shares_of_groups
 
 
 def test_every_term_is_one_file_of_the_library() -> None:
@@ -40,6 +42,20 @@ def test_examples_of_what_others_say_are_written_with_the_term() -> None:
             condition = example if compared else f"{example} >= 0"
             parse(Source(name="example", text=f"rule r: {condition}"))
             assert f"{term.name}(" in example
+
+
+@pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)
+def test_a_quotient_says_that_it_is_one(term: Term) -> None:
+    becomes = get_type_hints(term.translate)["return"]
+    assert term.is_quotient == (becomes in (Quotient, Smallest))
+
+
+def test_a_gap_names_the_shares_that_it_takes() -> None:
+    frame = {"x": [1, 2, 3, 4], "g": ["u", "v", "u", "v"], "y": ["p", "p", "n", "n"]}
+    for share in shares_of_groups():
+        of = share if not BY_NAME[share].signatures[0].params else f'{share}("p")'
+        spec = f"data frame target y drop g tree depth <= 1 rule r: gap({of}, g) <= 1"
+        assert odtdsl.parse(f"{spec} minimize errors").solve(frame=frame).status == "optimal"
 
 
 @pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)

@@ -18,6 +18,7 @@ from odtdsl.datasets.typing import distinct, encode
 from odtdsl.datasets.writing import number_text
 from odtdsl.language import ast
 from odtdsl.language.expressions import backticks, coded, expr_to_text, name_text
+from odtdsl.language.vocabulary import one_of
 from odtdsl.problem.ir.expr import (
     Apply,
     Arg,
@@ -31,7 +32,7 @@ from odtdsl.problem.ir.expr import (
 )
 from odtdsl.problem.ir.problem import GroupDecl
 from odtdsl.problem.terms.base import Kind, Param, Signature, Term
-from odtdsl.problem.terms.registry import BY_NAME
+from odtdsl.problem.terms.registry import BY_NAME, shares_of_groups
 from odtdsl.problem.terms.synonyms import our_way
 
 MOST_GROUPS_OF_COLUMN = 20
@@ -354,13 +355,16 @@ class Arguments:
         if not isinstance(expr, ast.Name | ast.Call):
             raise self.reporter.error("T226", 'expected a measure such as `rate("yes")`', expr)
         apply, kind = self.apply(expr)
-        takes_group = any(Param.GROUP in s.params for s in BY_NAME[apply.term].signatures)
-        if not takes_group or kind not in (Kind.SHARE, Kind.ROW_COUNT, Kind.NUMBER):
+        if not BY_NAME[apply.term].takes_group or kind not in (
+            Kind.SHARE,
+            Kind.ROW_COUNT,
+            Kind.NUMBER,
+        ):
             raise self.reporter.error(
                 "T226",
                 f"`{apply.term}` is not a measure of groups",
                 expr,
-                helps=("use accuracy, error_rate, rate, recall or false_positive_rate",),
+                helps=(f"use {one_of(shares_of_groups())}",),
             )
         if any(isinstance(arg, GroupArg) for arg in apply.args):
             raise self.reporter.error(

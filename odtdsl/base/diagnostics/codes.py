@@ -98,7 +98,11 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("B106", "a memory limit that this system or a solver cannot enforce", ""),
     ("B107", "a search that ended at its memory limit", ""),
     ("B108", "a time limit that ended before the search", ""),
-    ("B201", "a condition that cannot be translated for any back end", 'minimize precision("yes")'),
+    (
+        "B201",
+        "a condition that cannot be translated for any back end",
+        'rule r: gap(precision("yes"), sex) <= 5%',
+    ),
     ("B220", "numbers with more digits than a back end can compute with", ""),
     ("B221", "an objective whose numbers have more digits than a back end can represent", ""),
     ("B222", "a tree deeper than `milp` builds", ""),

@@ -64,7 +64,8 @@ def term(name: str) -> str | None:
         return None
     (entry,) = as_json(name)
     usage = " or ".join(f"`{one}`" for one in entry["usage"])
-    rows = [f"{usage}: a {entry['value']}; in rules on: {', '.join(entry['scopes'])}", ""]
+    value = f"{entry['value']}{', compared only with constants' * entry['quotient']}"
+    rows = [f"{usage}: a {value}; in rules on: {', '.join(entry['scopes'])}", ""]
     rows.append(_sentence(entry["meaning"]))
     for heading in ("Also known as", "Expresses", "Related", "References"):
         text = entry.get(heading.casefold().replace(" ", "_"))

@@ -117,12 +117,12 @@ class Unsupported(Exception):
     """A meaning that no core form expresses; the message is the reason, shown to the user.
 
     `code` is that of the diagnostic: B201 where another back end may learn it, an R code
-    where the language itself refuses it.
+    where the language itself refuses it. `help` says what to write instead.
     """
 
-    def __init__(self, reason: str, *, code: str = "B201") -> None:
+    def __init__(self, reason: str, *, code: str = "B201", help: str = "") -> None:
         super().__init__(reason)
-        self.code = code
+        self.code, self.help = code, help
 
 
 class EmptyDenominator(Exception):
@@ -163,6 +163,8 @@ class Term(ABC):
     """True for error-like, False for accuracy-like measures; None for neither."""
     target: str | None = None
     """The kind of target that it needs, `class` or `number` or that of another task; None: any."""
+    is_quotient: bool = False
+    """Whether it is a `Quotient` or `Smallest`, which can be compared only with constants."""
     in_floats: bool = False
     """Whether values are floats, so that comparisons allow a tolerance and are closed."""
     on_diagrams: bool = True
@@ -172,6 +174,11 @@ class Term(ABC):
     name of a target stands for it."""
     by_name: ClassVar[Mapping[str, Term]]
     """All terms, for those that are made of others; the registry sets it."""
+
+    @property
+    def takes_group(self) -> bool:
+        """Whether it can be measured in a group."""
+        return any(Param.GROUP in signature.params for signature in self.signatures)
 
     @abstractmethod
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Measure | Formula:

@@ -71,6 +71,7 @@ def as_json(word: str | None) -> list[dict[str, Any]]:
             "usage": list(usage(term)),
             "scopes": [scope.value for scope in term.scopes],
             "value": term.kind.value,
+            "quotient": term.is_quotient,
             "target": term.target,
             **{key.lower().replace(" ", "_"): text for key, text in sections(term).items()},
         }
@@ -84,7 +85,9 @@ def as_text(word: str | None) -> Iterator[str]:
     if word is not None:
         (term,) = chosen
         yield "  or  ".join(usage(term))
-        yield f"  in: {', '.join(scope.value for scope in term.scopes)};  is a {term.kind.value}"
+        scopes = ", ".join(scope.value for scope in term.scopes)
+        value = f"{term.kind.value}{', compared only with constants' * term.is_quotient}"
+        yield f"  in: {scopes};  is a {value}"
         for heading, text in sections(term).items():
             yield f"  {heading}: {text}"
         return

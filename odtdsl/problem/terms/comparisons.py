@@ -51,6 +51,7 @@ from odtdsl.problem.terms.linear import (
     plus,
     times,
 )
+from odtdsl.problem.terms.registry import quotients
 
 FEW_CASES = 64
 """Up to so many cases, a bound on a sum of maxima is written as clauses, which more back ends
@@ -310,10 +311,8 @@ def _only_with_constants(op: CompareOp, form: LinearForm, scope: Scope) -> Formu
     """A quotient, or a ratio over groups, against a constant."""
     if len(form.parts) != 1:
         raise Unsupported(
-            (
-                "a quotient of measures, such as precision, purity or ratio, can be compared "
-                "only with constants"
-            ),
+            f"quotients of measures ({', '.join(quotients(scope))}) can be compared only with "
+            "constants",
             code="R202",
         )
     factor, measure = form.parts[0]

@@ -114,7 +114,8 @@ class RefusalReporter:
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
         match error:
             case Unsupported():
-                self._tell(error.code, f"{self.what} cannot be expressed: {error}")
+                helps = (error.help,) if error.help else ()
+                self._tell(error.code, f"{self.what} cannot be expressed: {error}", *helps)
             case EmptyDenominator():
                 self._tell("R304", f"{self.what}: {error}")
             case TooManyCases():

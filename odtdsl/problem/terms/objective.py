@@ -29,6 +29,7 @@ from odtdsl.problem.terms.linear import (
     one_loss,
     times,
 )
+from odtdsl.problem.terms.registry import quotients
 
 
 def stage_form(stage: StageDecl, rows: Rows) -> StageForm:
@@ -80,7 +81,7 @@ def _not_linear() -> Unsupported:
     return Unsupported(
         (
             "an objective must be a sum of additive measures, differences between groups, and "
-            "`abs`; write quotients and ratios as rules"
+            f"`abs`; write quotients ({', '.join(quotients(Scope.MODEL))}) as rules"
         ),
         code="R205",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from odtdsl.problem.ir.expr import Apply, Scope
+from odtdsl.problem.ir.expr import Apply, LabelArg, Scope
 from odtdsl.problem.ir.forms import Additive
 from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.terms.base import Kind, Param, Signature, Term, Unsupported
@@ -30,7 +30,14 @@ class OverGroups(Term):
             measure = term.translate(rows, scope, each)
             if not isinstance(measure, Additive):
                 raise Unsupported(
-                    f"`{each.term}` is not additive, so `{self.name}` of it is not linear"
+                    f"`{each.term}` is not additive, so `{self.name}` of it is not linear",
+                    help=f"write a rule for each group, such as `{_of_women(each)} >= 80%`",
                 )
             found.append(measure)
         return found
+
+
+def _of_women(call: Apply) -> str:
+    """The measure of a group, as a rule would write it."""
+    labels = [arg.text for arg in call.args if isinstance(arg, LabelArg)]
+    return f"{call.term}({', '.join([*labels, 'women'])})"

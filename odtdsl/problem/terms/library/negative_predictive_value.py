@@ -29,6 +29,7 @@ class NegativePredictiveValue(Term):
     scopes = (Scope.MODEL,)
     signatures = OF_CLASS
     kind = Kind.SHARE
+    is_quotient = True
     fewer_is_better = False
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Quotient:

@@ -24,6 +24,7 @@ class Purity(Term):
     on_diagrams = False
     scopes = (Scope.LEAF,)
     kind = Kind.SHARE
+    is_quotient = True
     hint = "write `forall leaf: purity >= 80%`"
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Quotient:

@@ -26,6 +26,7 @@ class RatioOver(OverGroups):
         ("disparate impact", 'ratio(rate("yes"), sex) >= 80%'),
         ("four-fifths rule", 'ratio(rate("yes"), sex) >= 80%'),
     )
+    is_quotient = True
     fewer_is_better = False
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Smallest:
