@@ -6,7 +6,7 @@ import numpy as np
 
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.datasets.table import BoolArray, IntArray, Table
-from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Node
+from odtdsl.predictors.diagram_nodes import AxisTest, Node
 from odtdsl.predictors.diagram_validation import check_diagram
 from odtdsl.predictors.encoding import Cells
 from odtdsl.predictors.routing import encoded, passes
@@ -103,36 +103,6 @@ def _refuse_missing(diagram: DiagramStructure, cells: dict[str, Cells], name: st
             )
     if problems:
         raise OdtError(problems)
-
-
-def sequences(diagram: DiagramStructure, most: int) -> tuple[Sequence, ...] | None:
-    """What the paths from the root to a terminal ask, each such sequence once.
-
-    None where there are more than `most`: narrow diagrams have few nodes, but the paths
-    double with every layer.
-    """
-    ended: dict[Sequence, None] = {}
-    here: dict[int, dict[Sequence, None]] = {}
-    if diagram.entry.node is None:
-        return ((),)
-    here[diagram.entry.node] = {(): None}
-    for layer in diagram.layers:
-        below: dict[int, dict[Sequence, None]] = {}
-        for position, paths in here.items():
-            node = layer[position]
-            longer = dict.fromkeys((*path, node.features) for path in paths)
-            for arc in (node.left, node.right):
-                _place(arc, ended, below).update(longer)
-        here = below
-        if len(ended) + sum(map(len, here.values())) > most:
-            return None
-    return tuple(ended)
-
-
-def _place(
-    arc: Arc, ended: dict[Sequence, None], below: dict[int, dict[Sequence, None]]
-) -> dict[Sequence, None]:
-    return ended if arc.node is None else below.setdefault(arc.node, {})
 
 
 def taken(diagram: DiagramStructure, table: Table) -> tuple[tuple[Sequence, IntArray], ...]:

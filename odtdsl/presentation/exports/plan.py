@@ -170,11 +170,6 @@ class Plan:
     n_nodes: int | None
 
     @property
-    def n_ends(self) -> int:
-        """The number of leaves of the exported tree."""
-        return self.n_splits + 1
-
-    @property
     def title(self) -> str:
         """What it predicts and how large it is, on one line."""
         targets = ", ".join(map(printable, self.targets))
