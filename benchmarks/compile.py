@@ -69,7 +69,7 @@ def compile_seconds(core: Core, depth: int) -> tuple[int, dict[str, float]]:
     def step(name: str) -> None:
         steps[name] = time.perf_counter() - began - sum(steps.values())
 
-    program = PATTERN.lower(core, depth, 0).program
+    program = PATTERN.lower(core, depth).program
     step("lowering")
     built = build(program)
     step("Pyomo model")

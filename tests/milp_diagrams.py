@@ -144,7 +144,7 @@ class Live:
 
     def __init__(self, core: Core) -> None:
         core = replace(core, objective=core.objective[:1])
-        self.lowered: LoweredDiagram = lower_diagram(core, 0)
+        self.lowered: LoweredDiagram = lower_diagram(core)
         program = self.lowered.program
         self.solver = Solver(program, standard_form(program, build(program)))
         self.lower = np.array(program.column_lower, dtype=np.float64)

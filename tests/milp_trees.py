@@ -360,7 +360,7 @@ class Live:
 
     def __init__(self, core: Core, lowered: Lowered | None = None) -> None:
         core = replace(core, objective=core.objective[:1])
-        self.lowered = PATTERN.lower(core, depth_cap(core), 0) if lowered is None else lowered
+        self.lowered = PATTERN.lower(core, depth_cap(core)) if lowered is None else lowered
         program = self.lowered.program
         self.solver = Solver(program, standard_form(program, build(program)))
         self.lower = np.array(program.column_lower, dtype=np.float64)

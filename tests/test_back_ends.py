@@ -15,7 +15,15 @@ import pytest
 
 import odtdsl
 from odtdsl.backends.answers import values_of
-from odtdsl.backends.base import BackEnd, Limits, RawAnswer, Report, StageOutcome, Support
+from odtdsl.backends.base import (
+    BackEnd,
+    Limits,
+    ProgramWriter,
+    RawAnswer,
+    Report,
+    StageOutcome,
+    Support,
+)
 from odtdsl.backends.registry import back_end
 from odtdsl.base.back_ends import (
     AUTO,
@@ -130,6 +138,7 @@ def test_a_back_end_is_what_its_entry_says(name: str) -> None:
     small = normalize(analyse(parse(Source(name="small", text=SPEC)), frame=ROWS).rows)
     assert (entry.name, made.name) == (name, name)
     assert is_dataclass(made)
+    assert isinstance(made, ProgramWriter) == ("write programs" in entry.abilities)
     assert pickle.loads(pickle.dumps(made)) == made
     known = {field.name: field for field in fields(made)}
     for option in entry.options:

@@ -303,7 +303,7 @@ def _label(core: Core, case_: Case, label: int) -> int:
 
 def by_subtrees(core: Core) -> list[Live]:
     """The model by whole subtrees, where it is another one."""
-    lowered = formulation("subtrees").lower(core, depth_cap(core), 0)
+    lowered = formulation("subtrees").lower(core, depth_cap(core))
     return [Live(core, lowered)] if isinstance(lowered.encoding, Subtrees) else []
 
 

@@ -284,7 +284,7 @@ def test_lookahead_starts_at_the_optimum_where_only_path_rules_stand() -> None:
         origin=Origin(rule="o"),
     )
     core = replace(core, clauses=(rule,))
-    lowered = PATTERN.lower(core, 2, 0)
+    lowered = PATTERN.lower(core, 2)
     assert lowered.hint is not None
     assert not violations(core, lowered.hint)
     answer = Milp().solve(core, FOREVER)
@@ -377,7 +377,7 @@ def test_files_keep_names_rules_and_optimum(tmp_path: Path, to: Any, name: str) 
     assert highs.readModel(str(path)) == highspy.HighsStatus.kOk
     lp = highs.getLp()
     assert (lp.num_col_, lp.num_row_) == (size["variables"], size["rows"])
-    program = formulation(name).lower(core, 2, 0).program
+    program = formulation(name).lower(core, 2).program
     assert sorted(lp.col_names_) == sorted(program.column_names)
     assert sorted(lp.row_names_) == sorted(program.matrix().names)
     rules = {name.split("(")[0] for name in lp.row_names_ if name.startswith("rule_")}
@@ -401,7 +401,7 @@ def test_a_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 
 
 def test_every_row_knows_its_rule() -> None:
-    matrix = PATTERN.lower(ruled(), 2, 0).program.matrix()
+    matrix = PATTERN.lower(ruled(), 2).program.matrix()
     for name, origin in zip(matrix.names, matrix.origins, strict=True):
         expected = origin.rule not in ("skeleton", "objective")
         assert name.startswith("rule_") == expected

@@ -35,7 +35,7 @@ def test_it_admits_exactly_the_trees_that_keep_the_rules(kind: tuple[str, ...]) 
     for seed in range(scaled(4 if len(kind) == 1 else 2)):
         rng = random.Random(f"subtrees {kind} {seed}")
         core = fitting(rng, *([kind] if kind else []))
-        lowered = formulation("subtrees").lower(core, depth_cap(core), 0)
+        lowered = formulation("subtrees").lower(core, depth_cap(core))
         assert isinstance(lowered.encoding, Subtrees)
         live = Live(core, lowered)
         trees = reduced_trees(core)
@@ -50,7 +50,7 @@ def test_a_rule_without_literals_refuses_every_instance(scope: Scope) -> None:
     for seed in range(3):
         core = fitting(random.Random(f"empty {seed}"))
         core = replace(core, clauses=(Clause(scope=scope, literals=(), origin=HERE),))
-        live = Live(core, formulation("subtrees").lower(core, depth_cap(core), 0))
+        live = Live(core, formulation("subtrees").lower(core, depth_cap(core)))
         for tree in reduced_trees(core)[:30]:
             assert live.admits(tree) == (not violations(core, tree))
 

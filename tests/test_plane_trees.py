@@ -130,7 +130,7 @@ def test_a_tree_of_planes_from_front_to_end() -> None:
 def test_shared_nodes_are_no_trees() -> None:
     """A diagram joins what a tree keeps apart."""
     core = core_of("tree depth <= 3, splits hyperplane\nminimize errors", XOR)
-    model = lower_diagram(core, 0)
+    model = lower_diagram(core)
     assert model.encoding.perfect.targets(1) == (3, 4, 7, 8)
     assert model.encoding.perfect.n_paths == 8
     node = RawNode(split=RawPlane(weights=((0, 1.0),), bound=0.5), left=0, right=1)

@@ -342,9 +342,9 @@ class BackEnd(ABC):
 
     def begin(
         self, core: Core, limits: Limits, start: RawModel | None, report: Report | None
-    ) -> Stepwise:
-        """The search that is taken step by step, where the steps are several."""
-        raise NotImplementedError(f"`{self.name}` is asked as a whole")
+    ) -> Stepwise | None:
+        """The search that is taken step by step; None where it is asked as a whole."""
+        return None
 
     def assuming(
         self, core: Core, limits: Limits, *, depth: int | None, leaves: int | None
@@ -359,10 +359,6 @@ class BackEnd(ABC):
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         """Size of the encoding, as `RawAnswer.size`; empty where there is none to speak of."""
         return ()
-
-    def write(self, core: Core, path: Path, to: str) -> tuple[tuple[str, int], ...]:
-        """Write a program for other solvers, where its entry says that it can; its size."""
-        raise NotImplementedError(f"`{self.name}` writes no programs")
 
     @abstractmethod
     def solve(
@@ -381,3 +377,11 @@ class BackEnd(ABC):
         report
             Called with every better model and bound.
         """
+
+
+class ProgramWriter(ABC):
+    """A back end with the ability to write programs."""
+
+    @abstractmethod
+    def write(self, core: Core, path: Path, to: str) -> tuple[tuple[str, int], ...]:
+        """Write the program for other solvers; its size."""

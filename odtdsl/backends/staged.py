@@ -137,17 +137,7 @@ class Known(Generic[M]):
 
 
 class StagedSearch(Known[M], ABC):
-    """One solve, stage by stage: a back end says how one of them is made least.
-
-    Where the first stage is the depth, the least one that has a model is looked for upwards, and
-    the others are made least at that depth.
-    """
-
-    upwards = True
-    """Whether the least depth is looked for like that; else it is a stage like others."""
-
-    deepest_built = 0
-    """The deepest that the search goes upwards."""
+    """One solve, stage by stage: a back end says how one of them is made least."""
 
     poll = 0.0
     """Seconds between two questions whether to end, while something is built."""
@@ -166,14 +156,6 @@ class StagedSearch(Known[M], ABC):
 
         What is proven is noted by `raise_bound`. A search that is ended before leaves it open.
         """
-
-    def feasible_at(self, depth: int) -> bool:
-        """Whether some model has the depth, where those below have none."""
-        raise NotImplementedError
-
-    def deepest(self) -> int:
-        """The depth that no model exceeds."""
-        raise NotImplementedError
 
     def possible(self) -> bool:
         """Whether some model may keep the rules, at a glance."""
@@ -196,12 +178,7 @@ class StagedSearch(Known[M], ABC):
         """Search until all stages are proven or a limit is met."""
         status: Status | None = None
         try:
-            if not self.possible():
-                status = "infeasible"
-            elif self.upwards and isinstance(self.core.objective[0], DepthStage):
-                status = self._by_depth()
-            else:
-                status = self._stages(0)
+            status = self._course() if self.possible() else "infeasible"
         except Stopped:
             pass
         except KeyboardInterrupt:
@@ -210,23 +187,9 @@ class StagedSearch(Known[M], ABC):
             self.close()
         return self._answer(status or ("unknown" if self.best is None else "feasible"))
 
-    def _by_depth(self) -> Status | None:
-        """The least depth that has a model, then the other stages; None where it is open."""
-        cap = self.deepest()
-        for depth in range(min(cap, self.deepest_built) + 1):
-            self._deeper_than(depth - 1)
-            self.depth = depth
-            if self.feasible_at(depth):
-                return self._stages(1)
-        if cap <= self.deepest_built:
-            return "infeasible"
-        self._deeper_than(self.deepest_built)
-        return None
-
-    def _deeper_than(self, depth: int) -> None:
-        """No model has the depth; bounds of later stages were those of models that have it."""
-        self.lower = {0: Fraction(depth + 1)}
-        self.tell(0)
+    def _course(self) -> Status | None:
+        """One stage after the other; None where one is left open."""
+        return self._stages(0)
 
     def _stages(self, first: int) -> Status | None:
         """All stages from one on; None where one is left open."""
@@ -276,3 +239,44 @@ class StagedSearch(Known[M], ABC):
             counters=self.counters(),
             interrupted=not closed and (self.interrupted or self.limits.interrupted()),
         )
+
+
+class UpwardSearch(StagedSearch[M]):
+    """Where the first stage is the depth, the least one that has a model is looked for upwards.
+
+    The other stages are made least at that depth.
+    """
+
+    deepest_built = 0
+    """The deepest that the search goes."""
+
+    @abstractmethod
+    def feasible_at(self, depth: int) -> bool:
+        """Whether some model has the depth, where those below have none."""
+
+    @abstractmethod
+    def deepest(self) -> int:
+        """The depth that no model exceeds."""
+
+    def _course(self) -> Status | None:
+        if isinstance(self.core.objective[0], DepthStage):
+            return self._by_depth()
+        return self._stages(0)
+
+    def _by_depth(self) -> Status | None:
+        """The least depth that has a model, then the other stages; None where it is open."""
+        cap = self.deepest()
+        for depth in range(min(cap, self.deepest_built) + 1):
+            self._deeper_than(depth - 1)
+            self.depth = depth
+            if self.feasible_at(depth):
+                return self._stages(1)
+        if cap <= self.deepest_built:
+            return "infeasible"
+        self._deeper_than(self.deepest_built)
+        return None
+
+    def _deeper_than(self, depth: int) -> None:
+        """No model has the depth; bounds of later stages were those of models that have it."""
+        self.lower = {0: Fraction(depth + 1)}
+        self.tell(0)

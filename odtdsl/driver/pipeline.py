@@ -14,6 +14,7 @@ from odtdsl.backends.answers import same, unfounded, with_model
 from odtdsl.backends.auto.portfolio import Portfolio
 from odtdsl.backends.base import (
     Limits,
+    ProgramWriter,
     Progress,
     RawAnswer,
     Report,
@@ -435,7 +436,9 @@ def compile_to(
     choice = choose(core, writer)
     if choice.name is None:
         raise refused(choice, writer, analysis.problem.source)
-    return back_end(writer, variant).write(core, Path(path), to)
+    engine = back_end(writer, variant)
+    assert isinstance(engine, ProgramWriter), "its entry says that it writes programs"
+    return engine.write(core, Path(path), to)
 
 
 def format_of(path: Path) -> str:

@@ -60,10 +60,10 @@ class Portfolio:
             if not step.brief:
                 start = best
         first = self._engine(todo[0])
-        if todo[0].kind == "whole":
+        search = first.begin(core, limits, start, report) if todo[0].kind != "whole" else None
+        if search is None:
             answer = replace(first.solve(core, limits, start, report), steps=todo)
         else:
-            search = first.begin(core, limits, start, report)
 
             def rest(before: RawAnswer) -> RawAnswer:
                 told = _lifted(report, before)

@@ -29,8 +29,6 @@ class Search(StagedSearch[RawModel]):
         A proven lower bound of the first stage.
     """
 
-    upwards = False
-
     def __init__(
         self,
         core: Core,

@@ -154,7 +154,7 @@ class Exact(BackEnd):
         """
         core = written_out(core)
         if isinstance(core.skeleton, DiagramSkeleton):
-            return take(self.begin(core, limits, start, report), STEPS, limits)
+            return take(self._diagrams(core, limits, start, report), STEPS, limits)
         first = started(start)
         if core.targets is not None:
             return regression.RegressionSearch(core, limits, first, report).run()
@@ -166,8 +166,15 @@ class Exact(BackEnd):
 
     def begin(
         self, core: Core, limits: Limits, start: RawModel | None, report: Report | None
-    ) -> DiagramSearch:
+    ) -> DiagramSearch | None:
         """The search for diagrams."""
+        if not isinstance(core.skeleton, DiagramSkeleton):
+            return None
+        return self._diagrams(core, limits, start, report)
+
+    def _diagrams(
+        self, core: Core, limits: Limits, start: RawModel | None, report: Report | None
+    ) -> DiagramSearch:
         first = start if isinstance(start, RawDiagram) else None
         return DiagramSearch(core, limits, first, report, self._of_trees)
 

@@ -36,10 +36,6 @@ from odtdsl.problem.ir.forms import Additive, Core, LinearStage
 from odtdsl.problem.ir.problem import TreeSkeleton
 from odtdsl.problem.ir.raw import RawDiagram, RawLeaf, RawNode, RawSplit, RawTest, RawTree
 
-FEWEST = 4
-"""Splits of the smallest diagram that is no tree: a root, two below it, one that they share."""
-
-
 QUICK = 5
 """Layers up to which the least loss of all trees is asked first, and trees without a limit."""
 

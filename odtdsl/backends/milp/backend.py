@@ -10,12 +10,14 @@ from odtdsl.backends.base import (
     BackEnd,
     Limits,
     Objection,
+    ProgramWriter,
     RawAnswer,
     Report,
     Support,
     started,
 )
 from odtdsl.backends.milp.formulation import Formulation, formulation
+from odtdsl.backends.milp.stage_choice import StageChoice
 from odtdsl.base.back_ends import Variant
 from odtdsl.problem.ir.forms import Core, DepthStage, Form
 from odtdsl.problem.ir.problem import DiagramSkeleton
@@ -26,7 +28,7 @@ SHOWN_DEPTH = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Milp(BackEnd):
+class Milp(BackEnd, ProgramWriter):
     """Trees and diagrams by mixed-integer programming.
 
     Parameters
@@ -75,13 +77,13 @@ class Milp(BackEnd):
             from odtdsl.backends.milp.diagram_search import lower_diagram
 
             widths = ("nodes", sum(core.skeleton.widths))
-            lowered = lower_diagram(core, 0, formulation=self.formulation)
+            lowered = lower_diagram(core, formulation=self.formulation)
             return (widths, *lowered.program.size())
         from odtdsl.backends.milp.lowering import deepest
 
         first = core.objective[0]
         depth = min(deepest(core), SHOWN_DEPTH) if isinstance(first, DepthStage) else deepest(core)
-        program = self.formulation.lower(core, depth, 0, lookahead=False).program
+        program = self.formulation.lower(core, depth, StageChoice(lookahead=False)).program
         return (("depth", depth), *program.size())
 
     def write(self, core: Core, path: Path, to: str) -> tuple[tuple[str, int], ...]:

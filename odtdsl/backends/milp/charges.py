@@ -19,7 +19,7 @@ import numpy as np
 
 from odtdsl.backends.milp.encoding import Encoding
 from odtdsl.backends.milp.patterns import Patterns
-from odtdsl.backends.milp.program import Affine, Completion, sum_of
+from odtdsl.backends.milp.program import Affine, Completion, any_of, sum_of
 from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.forms import Origin, PathMeasure, PathSum
 
@@ -90,7 +90,7 @@ class Charges:
             label = encoding.column_names[some[0]]
             name = f"charged(p{x},{label}{len(some) if len(some) > 1 else ''})"
             column = program.column(name)
-            program.completed_by(column, _any_of(asked))
+            program.completed_by(column, any_of(asked))
             charged = Affine().add_term(column)
             if pays:
                 for j, level in enumerate(asked):
@@ -134,10 +134,6 @@ def _at_node(
 
 def _product(a: Affine, b: Affine) -> Completion:
     return lambda point: a.at(point) * b.at(point)
-
-
-def _any_of(parts: list[Affine]) -> Completion:
-    return lambda point: int(any(part.at(point) > 0 for part in parts))
 
 
 # ---- bounds

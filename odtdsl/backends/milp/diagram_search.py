@@ -7,16 +7,18 @@ from fractions import Fraction
 
 import numpy as np
 
+from odtdsl.backends.base import Status
 from odtdsl.backends.milp.diagram_rules import DiagramRules
 from odtdsl.backends.milp.flows import Flows
 from odtdsl.backends.milp.formulation import PATTERN, Formulation
 from odtdsl.backends.milp.highs import Run
 from odtdsl.backends.milp.layers import layers_of
-from odtdsl.backends.milp.lowering import Kept
+from odtdsl.backends.milp.lowering import add_rules
 from odtdsl.backends.milp.patterns import Patterns, find_patterns, gains_of
 from odtdsl.backends.milp.program import Numbers, Program
 from odtdsl.backends.milp.search import Model, Search
-from odtdsl.backends.milp.stages import Goal, bound_by_parts, keep, lower_stage
+from odtdsl.backends.milp.stage_choice import FIRST, StageChoice
+from odtdsl.backends.milp.stages import Goal, bound_by_parts
 from odtdsl.backends.milp.structure import Tick, tests_by_level, usable_tests
 from odtdsl.problem.ir.forms import Additive, Core, StageForm
 from odtdsl.problem.ir.raw import RawDiagram, RawModel
@@ -51,8 +53,7 @@ class LoweredDiagram:
 
 def lower_diagram(
     core: Core,
-    stage: int | None,
-    kept: Kept = (),
+    choice: StageChoice = FIRST,
     tick: Tick = lambda: None,
     formulation: Formulation = PATTERN,
 ) -> LoweredDiagram:
@@ -62,10 +63,8 @@ def lower_diagram(
     ----------
     core
         The problem.
-    stage
-        The stage to minimize; None for any diagram.
-    kept
-        Earlier stages that must stay at their optimum.
+    choice
+        The stage to minimize.
     tick
         Called often; may raise to stop.
     formulation
@@ -78,21 +77,15 @@ def lower_diagram(
     """
     encoding = formulation.flows(core, tick)
     rules = DiagramRules(encoding, core.n_classes, tick)
-    for clause in core.clauses:
-        rules.add(clause)
-    for index, value in kept:
-        keep(encoding, lower_stage(encoding, core.objective[index], index), index, value)
-    if stage is None:
-        return LoweredDiagram(encoding=encoding, goal=None)
-    goal = lower_stage(encoding, core.objective[stage], stage)
-    encoding.program.objective = goal.cost
+    goal = add_rules(core, encoding, rules, choice)
     return LoweredDiagram(encoding=encoding, goal=goal)
 
 
 class DiagramSearch(Search):
     """The state of one solve; the depth is a stage like others."""
 
-    upwards = False
+    def _course(self) -> Status | None:
+        return self._stages(0)
 
     def _deepest(self) -> int:
         return layers_of(self.core).depth
@@ -102,14 +95,14 @@ class DiagramSearch(Search):
         """Whether the model is one of the splits that leave a margin only."""
         return self.formulation.has_margins(self.core)
 
-    def _lower(self, depth: int, stage: int | None, kept: Kept) -> Model:
-        return lower_diagram(self.core, stage, kept, self.tick, self.formulation)
+    def _lower(self, depth: int, choice: StageChoice) -> Model:
+        return lower_diagram(self.core, choice, self.tick, self.formulation)
 
-    def _solve(self, depth: int, stage: int | None, kept: Kept) -> Run:
-        run = super()._solve(depth, stage, kept)
+    def _solve(self, depth: int, choice: StageChoice) -> Run:
+        run = super()._solve(depth, choice)
         if self.of_margin and run.verdict == "infeasible" and self.best is not None:
-            assert stage is not None, "every stage is a model of its own"
-            self.raise_bound(stage, self.values[stage])  # its margins are smaller
+            assert choice.stage is not None, "every stage is a model of its own"
+            self.raise_bound(choice.stage, self.values[choice.stage])  # its margins are smaller
             return Run(verdict="optimal", point=None, bound=np.inf)
         return run
 

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
 from odtdsl.backends.base import Support
+from odtdsl.backends.milp.stage_choice import FIRST, StageChoice
 from odtdsl.backends.milp.support import flow_supports
 from odtdsl.backends.needs import needs
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
@@ -18,7 +19,7 @@ from odtdsl.problem.ir.forms import Core, Form, LinearStage
 
 if TYPE_CHECKING:
     from odtdsl.backends.milp.flows import Flows
-    from odtdsl.backends.milp.lowering import Kept, Lowered
+    from odtdsl.backends.milp.lowering import Lowered
     from odtdsl.backends.milp.structure import Tick
 
 _HOMES = {
@@ -67,14 +68,7 @@ class Formulation:
         return ""
 
     def lower(
-        self,
-        core: Core,
-        depth: int,
-        stage: int | None,
-        kept: Kept = (),
-        tick: Tick = no_tick,
-        *,
-        lookahead: bool = True,
+        self, core: Core, depth: int, choice: StageChoice = FIRST, tick: Tick = no_tick
     ) -> Lowered:
         """The program of a problem with trees.
 
@@ -84,14 +78,10 @@ class Formulation:
             The problem; its own depth is not read.
         depth
             Of the perfect tree.
-        stage
-            The stage to minimize; None for any tree.
-        kept
-            Earlier stages that must stay at their optimum.
+        choice
+            The stage to minimize.
         tick
             Called often; may raise to stop.
-        lookahead
-            Whether bounds of root tests tighten the relaxation.
 
         Raises
         ------
@@ -99,19 +89,19 @@ class Formulation:
             B220, B221 numbers that spread too far for a solver with floats.
         """
         from odtdsl.backends.milp.lookahead import add_lookahead
-        from odtdsl.backends.milp.lowering import leaves_of, measures_in, ruled
+        from odtdsl.backends.milp.lowering import measures_in, ruled
         from odtdsl.backends.milp.monotone import FlowRules
         from odtdsl.backends.milp.pattern_flow import PatternFlow
 
-        flow = PatternFlow(core, depth, leaves_of(core), measures_in(core, stage, kept), tick)
-        lowered = ruled(core, flow, FlowRules(flow, core.n_classes, tick), stage, kept)
-        for index, _ in kept:
+        flow = PatternFlow(core, depth, measures_in(core, choice), tick)
+        lowered = ruled(core, flow, FlowRules(flow, core.n_classes, tick), choice)
+        for index, _ in choice.kept:
             earlier = core.objective[index]
             if isinstance(earlier, LinearStage):
                 add_lookahead(flow, earlier.measure, tick)
-        if stage is None or not lookahead:
+        if choice.stage is None or not choice.lookahead:
             return lowered
-        form = core.objective[stage]
+        form = core.objective[choice.stage]
         hint = add_lookahead(flow, form.measure, tick) if isinstance(form, LinearStage) else None
         return replace(lowered, hint=hint)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 from odtdsl.backends.milp.clauses import Rules
-from odtdsl.backends.milp.encoding import TreeEncoding
+from odtdsl.backends.milp.encoding import Encoding, TreeEncoding
 from odtdsl.backends.milp.patterns import find_patterns
 from odtdsl.backends.milp.program import Numbers, Program
+from odtdsl.backends.milp.stage_choice import StageChoice
 from odtdsl.backends.milp.stages import Goal, keep, lower_stage, measures_of
 from odtdsl.backends.milp.structure import tests_by_level, usable_tests
 from odtdsl.base.diagnostics.model import error
@@ -56,13 +56,10 @@ class Lowered:
         return point if bool(self.program.holds(point).all()) else None
 
 
-Kept = tuple[tuple[int, Fraction], ...]
-"""Earlier stages and their optimal values."""
-
-
-def measures_in(core: Core, stage: int | None, kept: Kept) -> list[Additive]:
+def measures_in(core: Core, choice: StageChoice) -> list[Additive]:
     """All that rules and the stages that matter measure."""
-    wanted = [index for index, _ in kept] + ([] if stage is None else [stage])
+    wanted = [index for index, _ in choice.kept]
+    wanted += [] if choice.stage is None else [choice.stage]
     measures: list[Additive] = [m for i in wanted for m in measures_of(core.objective[i])]
     for clause in core.clauses:
         atoms = [literal.atom for literal in clause.literals]
@@ -71,25 +68,23 @@ def measures_in(core: Core, stage: int | None, kept: Kept) -> list[Additive]:
     return measures
 
 
-def leaves_of(core: Core) -> int | None:
-    """The most leaves that the skeleton of a tree allows."""
-    return core.tree.leaves
-
-
-def ruled(
-    core: Core, encoding: TreeEncoding, rules: Rules, stage: int | None, kept: Kept
-) -> Lowered:
+def ruled(core: Core, encoding: TreeEncoding, rules: Rules, choice: StageChoice) -> Lowered:
     """The structure with its rules, earlier stages and objective."""
+    goal = add_rules(core, encoding, rules, choice)
+    return Lowered(encoding=encoding, goal=goal, hint=None)
+
+
+def add_rules(core: Core, encoding: Encoding, rules: Rules, choice: StageChoice) -> Goal | None:
+    """Add rules, earlier stages and the objective to a structure; the stage that is minimized."""
     for clause in core.clauses:
         rules.add(clause)
-    for index, value in kept:
-        earlier = core.objective[index]
-        keep(encoding, lower_stage(encoding, earlier, index), index, value)
-    if stage is None:
-        return Lowered(encoding=encoding, goal=None, hint=None)
-    goal = lower_stage(encoding, core.objective[stage], stage)
+    for index, value in choice.kept:
+        keep(encoding, lower_stage(encoding, core.objective[index], index), index, value)
+    if choice.stage is None:
+        return None
+    goal = lower_stage(encoding, core.objective[choice.stage], choice.stage)
     encoding.program.objective = goal.cost
-    return Lowered(encoding=encoding, goal=goal, hint=None)
+    return goal
 
 
 def deepest(core: Core) -> int:

@@ -74,6 +74,11 @@ class Affine:
         return Affine(terms=dict(self.terms), constant=self.constant)
 
 
+def any_of(parts: Iterable[Affine]) -> Completion:
+    """1 iff one of some expressions is positive."""
+    return lambda point: int(any(part.at(point) > 0 for part in parts))
+
+
 def sum_of(parts: Sequence[Affine]) -> Affine:
     """The sum of some expressions; they stay as they are."""
     result = Affine()

@@ -11,13 +11,14 @@ import numpy as np
 from odtdsl.backends.base import Limits, Report
 from odtdsl.backends.milp.formulation import PATTERN, Formulation
 from odtdsl.backends.milp.highs import WIDE, Run, Solver
-from odtdsl.backends.milp.lowering import MAX_MODEL_DEPTH, Kept, deepest
+from odtdsl.backends.milp.lowering import MAX_MODEL_DEPTH, deepest
 from odtdsl.backends.milp.patterns import find_patterns
 from odtdsl.backends.milp.program import Numbers, Program
 from odtdsl.backends.milp.pyomo_model import Built, build, standard_form
+from odtdsl.backends.milp.stage_choice import StageChoice
 from odtdsl.backends.milp.stages import Goal, trivial_bound
 from odtdsl.backends.milp.structure import tests_by_level, usable_tests
-from odtdsl.backends.staged import StagedSearch, Stopped
+from odtdsl.backends.staged import Stopped, UpwardSearch
 from odtdsl.datasets.table import FloatArray
 from odtdsl.problem.ir.diagrams import evaluated
 from odtdsl.problem.ir.forms import (
@@ -57,7 +58,7 @@ class Model(Protocol):
         """Values of all columns for a tree or diagram; None where it is not a solution."""
 
 
-class Search(StagedSearch[RawModel]):
+class Search(UpwardSearch[RawModel]):
     """The state of one solve."""
 
     deepest_built = MAX_MODEL_DEPTH
@@ -96,7 +97,7 @@ class Search(StagedSearch[RawModel]):
     def feasible_at(self, depth: int) -> bool:
         """By a model of the depth, which makes the second stage least at once."""
         self.with_depth = 1 if len(self.core.objective) > 1 else None
-        run = self._solve(depth, self.with_depth, ())
+        run = self._solve(depth, StageChoice(self.with_depth))
         if run.verdict == "stopped" and not self._at_depth(depth):
             raise Stopped
         return run.verdict != "infeasible"
@@ -107,7 +108,7 @@ class Search(StagedSearch[RawModel]):
             return True
         first, depth = (0, self.cap) if self.depth is None else (1, self.depth)
         kept = tuple((earlier, self.values[earlier]) for earlier in range(first, stage))
-        run = self._solve(depth, stage, kept)
+        run = self._solve(depth, StageChoice(stage, kept))
         if run.verdict == "optimal" and self.best is None:
             raise RuntimeError("HiGHS' solution is no tree that keeps the rules")
         return run.verdict != "infeasible"
@@ -121,8 +122,8 @@ class Search(StagedSearch[RawModel]):
 
     # ---- one model
 
-    def _solve(self, depth: int, stage: int | None, kept: Kept) -> Run:
-        lowered = self._lower(depth, stage, kept)
+    def _solve(self, depth: int, choice: StageChoice) -> Run:
+        lowered, stage = self._lower(depth, choice), choice.stage
         if stage is not None:
             self._note_trivial(stage, depth)
         if lowered.hint is not None:
@@ -141,9 +142,9 @@ class Search(StagedSearch[RawModel]):
         self._finish(lowered, stage, run)
         return run
 
-    def _lower(self, depth: int, stage: int | None, kept: Kept) -> Model:
+    def _lower(self, depth: int, choice: StageChoice) -> Model:
         """The program of a stage."""
-        return self.formulation.lower(self.core, depth, stage, kept, self.tick)
+        return self.formulation.lower(self.core, depth, choice, self.tick)
 
     def _options(self, program: Program) -> dict[str, object]:
         return options(program, self.limits)

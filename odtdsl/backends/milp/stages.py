@@ -16,7 +16,7 @@ from odtdsl.backends.milp.charges import total_range
 from odtdsl.backends.milp.encoding import Encoding
 from odtdsl.backends.milp.maxima import largest
 from odtdsl.backends.milp.patterns import Patterns, least_possible
-from odtdsl.backends.milp.program import MAX_COEFFICIENT, OBJECTIVE, Affine, Completion
+from odtdsl.backends.milp.program import MAX_COEFFICIENT, OBJECTIVE, Affine, any_of
 from odtdsl.base.diagnostics.model import error
 from odtdsl.problem.ir.forms import Additive, DepthStage, RegressionStage, StageForm
 
@@ -120,12 +120,8 @@ def _depth(encoding: Encoding, index: int) -> Affine:
             row = active.copy().add_term(reached, -1)
             program.row(f"reach(stage{index},n{node})", OBJECTIVE, row, upper=0)
         depth.add_term(reached)
-        program.completed_by(reached, _any(actives))
+        program.completed_by(reached, any_of(actives))
     return depth
-
-
-def _any(parts: list[Affine]) -> Completion:
-    return lambda point: int(any(part.at(point) > 0 for part in parts))
 
 
 def keep(encoding: Encoding, goal: Goal, index: int, value: Fraction) -> None:

@@ -28,9 +28,10 @@ from odtdsl.backends.milp.charges import Charges
 from odtdsl.backends.milp.clauses import Rules
 from odtdsl.backends.milp.encoding import Encoding
 from odtdsl.backends.milp.formulation import Formulation, no_tick
-from odtdsl.backends.milp.lowering import Kept, Lowered, deepest, leaves_of, ruled
+from odtdsl.backends.milp.lowering import Lowered, deepest, ruled
 from odtdsl.backends.milp.parts import Sums, find_parts, is_of_parts, keeping
 from odtdsl.backends.milp.program import SKELETON, Affine, safe_name
+from odtdsl.backends.milp.stage_choice import FIRST, StageChoice
 from odtdsl.backends.milp.structure import Structure, Tick, tests_by_level
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.datasets.table import IntArray
@@ -74,10 +75,8 @@ class Subtrees(Structure):
         int64 (n_classes,): columns, -1 where the leaf may not be alone.
     """
 
-    def __init__(
-        self, core: Core, depth: int, leaves: int | None, tick: Tick = lambda: None
-    ) -> None:
-        super().__init__(core, depth, leaves, tick)
+    def __init__(self, core: Core, depth: int, tick: Tick = lambda: None) -> None:
+        super().__init__(core, depth, tick)
         self.charges = _PartCharges()
         self.tests_at = tuple(
             tuple(
@@ -262,11 +261,9 @@ class Subtrees(Structure):
 
     def assignment(self, tree: RawTree) -> IntArray | None:
         """All structural columns of a tree, int64 (n_columns,); None where it does not fit."""
-        choices = self.choices(tree)
-        if choices is None:
+        point = self._chosen_columns(tree)
+        if point is None:
             return None
-        point = np.zeros(self.program.n_columns, dtype=np.int64)
-        point[list(choices)] = list(choices.values())
         if isinstance(tree, RawLeaf):
             columns = [int(self.alone[tree.label])]
         else:
@@ -347,18 +344,11 @@ class WholeSubtrees(Formulation):
         )
 
     def lower(
-        self,
-        core: Core,
-        depth: int,
-        stage: int | None,
-        kept: Kept = (),
-        tick: Tick = no_tick,
-        *,
-        lookahead: bool = True,
+        self, core: Core, depth: int, choice: StageChoice = FIRST, tick: Tick = no_tick
     ) -> Lowered:
         """The program, where subtrees are few and their sums small enough for floats."""
-        found = _lowered(core, depth, stage, kept, tick) if fits(core, depth) else None
-        return found or super().lower(core, depth, stage, kept, tick, lookahead=lookahead)
+        found = _lowered(core, depth, choice, tick) if fits(core, depth) else None
+        return found or super().lower(core, depth, choice, tick)
 
     def comments(self, core: Core) -> list[str]:
         """The rules that leave columns out."""
@@ -371,10 +361,10 @@ class WholeSubtrees(Formulation):
         ]
 
 
-def _lowered(core: Core, depth: int, stage: int | None, kept: Kept, tick: Tick) -> Lowered | None:
-    encoding = Subtrees(core, depth, leaves_of(core), tick)
+def _lowered(core: Core, depth: int, choice: StageChoice, tick: Tick) -> Lowered | None:
+    encoding = Subtrees(core, depth, tick)
     try:
-        lowered = ruled(core, encoding, SubtreeRules(encoding, core.n_classes, tick), stage, kept)
+        lowered = ruled(core, encoding, SubtreeRules(encoding, core.n_classes, tick), choice)
     except OdtError:  # more than nine digits
         return None
     program = lowered.program

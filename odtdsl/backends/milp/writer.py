@@ -60,7 +60,7 @@ def write(
     """
     formulation.refuse(core)
     if isinstance(core.skeleton, DiagramSkeleton):
-        diagram = lower_diagram(core, 0, formulation=formulation)
+        diagram = lower_diagram(core, formulation=formulation)
         assert diagram.goal is not None, "the first stage is lowered"
         lines = (*_of_diagram(core), _value(diagram.goal))
         write_text(path, _marked(lines, COMMENT[to]) + _text(diagram.program, to))
@@ -73,7 +73,7 @@ def write(
             f" {depth}",
             helps=(f"write `tree depth <= {MAX_MODEL_DEPTH}` or less",),
         )
-    lowered = formulation.lower(core, depth, 0)
+    lowered = formulation.lower(core, depth)
     assert lowered.goal is not None, "the first stage is lowered"
     lines = (*OF_TREE, _value(lowered.goal), *formulation.comments(core))
     write_text(path, _marked(lines, COMMENT[to]) + _text(lowered.program, to))

@@ -29,8 +29,6 @@ from odtdsl.problem.ir.raw import RawDiagram, RawNode
 class DiagramSearch(StagedSearch[RawDiagram]):
     """The state of one solve; the depth is a stage like others."""
 
-    upwards = False
-
     def __init__(
         self,
         core: Core,

@@ -17,7 +17,7 @@ from odtdsl.backends.clauses.formula import Formula
 from odtdsl.backends.clauses.lowering import MAX_FORMULA_DEPTH, Lowered, Shape, deepest, shape_of
 from odtdsl.backends.clauses.sums import Counter, Terms, at_most
 from odtdsl.backends.sat.solvers import DEFAULT, INTERRUPTIBLE
-from odtdsl.backends.staged import StagedSearch, Stopped
+from odtdsl.backends.staged import Stopped, UpwardSearch
 from odtdsl.datasets.table import BoolArray
 from odtdsl.problem.ir.evaluate import Evaluation, violations
 from odtdsl.problem.ir.expr import Scope
@@ -246,7 +246,7 @@ class Goal:
             formula.add(*guard, *([] if literal is False else [literal]))
 
 
-class Search(StagedSearch[RawTree]):
+class Search(UpwardSearch[RawTree]):
     """Trees: depth upwards, then every other stage downwards."""
 
     deepest_built = MAX_FORMULA_DEPTH

@@ -38,10 +38,11 @@ from odtdsl.backends.base import Support
 from odtdsl.backends.milp.charges import Charges
 from odtdsl.backends.milp.clauses import Rules
 from odtdsl.backends.milp.formulation import Formulation, no_tick
-from odtdsl.backends.milp.lowering import Kept, Lowered, leaves_of, measures_in, ruled
+from odtdsl.backends.milp.lowering import Lowered, measures_in, ruled
 from odtdsl.backends.milp.patterns import find_patterns, gain_pairs, gains_of, sends_left
 from odtdsl.backends.milp.program import SKELETON, Affine, Numbers, Program, safe_names
 from odtdsl.backends.milp.rows import RowMaker
+from odtdsl.backends.milp.stage_choice import FIRST, StageChoice
 from odtdsl.backends.milp.structure import Tick, tests_by_level, usable_tests
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.expr import Scope
@@ -84,13 +85,12 @@ class CpTree:
         self,
         core: Core,
         depth: int,
-        leaves: int | None,
         measures: Sequence[Additive],
         tick: Tick = lambda: None,
     ) -> None:
         self.core = core
         self._tick = tick
-        full = 2**depth
+        full, leaves = 2**depth, core.tree.leaves
         self.perfect = Branches(depth, full if leaves is None else max(1, min(full, leaves)))
         self.program = Program()
         self.charges = Charges()
@@ -523,15 +523,8 @@ class CpTreeStudy(Formulation):
         return found
 
     def lower(
-        self,
-        core: Core,
-        depth: int,
-        stage: int | None,
-        kept: Kept = (),
-        tick: Tick = no_tick,
-        *,
-        lookahead: bool = True,
+        self, core: Core, depth: int, choice: StageChoice = FIRST, tick: Tick = no_tick
     ) -> Lowered:
         """The program; there is no `lookahead`."""
-        study = CpTree(core, depth, leaves_of(core), measures_in(core, stage, kept), tick)
-        return ruled(core, study, CpRules(study, core.n_classes, tick), stage, kept)
+        study = CpTree(core, depth, measures_in(core, choice), tick)
+        return ruled(core, study, CpRules(study, core.n_classes, tick), choice)
