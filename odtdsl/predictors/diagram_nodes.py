@@ -44,6 +44,13 @@ class Hyperplane:
 Split = AxisTest | Hyperplane
 
 
+def features_of(split: Split) -> tuple[str, ...]:
+    """The features that a split tests, each once, in its order."""
+    if isinstance(split, AxisTest):
+        return (split.feature,)
+    return tuple(dict.fromkeys(weight.feature for weight in split.weights))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arc:
     """Where one side of a split leads: a node of the next layer, or a class (a long arc).
@@ -78,9 +85,7 @@ class Node:
     @property
     def features(self) -> tuple[str, ...]:
         """The features that the split tests, each once, in its order."""
-        if isinstance(self.split, AxisTest):
-            return (self.split.feature,)
-        return tuple(dict.fromkeys(weight.feature for weight in self.split.weights))
+        return features_of(self.split)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Split, as_leaf
+from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Split, as_leaf, features_of
 from odtdsl.predictors.nodes import Branch, Leaf
 from odtdsl.predictors.structure import DiagramStructure, TreeStructure
 
@@ -33,9 +33,7 @@ class Joint:
     @property
     def features(self) -> tuple[str, ...]:
         """The features that it tests."""
-        if isinstance(self.split, AxisTest):
-            return (self.split.feature,)
-        return tuple(dict.fromkeys(weight.feature for weight in self.split.weights))
+        return features_of(self.split)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,21 +57,16 @@ class DiagramRules:
                 self._instance(clause, 0, ())
 
     def _instance(self, clause: Clause, node: int, guard: tuple[int, ...]) -> None:
-        if len(clause.literals) == 1 and isinstance(clause.literals[0].atom, Linear):
-            atom = clause.literals[0].atom
+        atom = clause.atom
+        if isinstance(atom, Linear):
             at_most(self.formula, self.terms(atom.measure, clause.scope, node), atom.at_most, guard)
             return
-        if len(clause.literals) == 1 and isinstance(clause.literals[0].atom, MaximaBound):
-            bound_maxima(self.formula, clause.literals[0].atom, self._of_model, guard)
+        if isinstance(atom, MaximaBound):
+            bound_maxima(self.formula, atom, self._of_model, guard)
             return
-        literals: list[int] = []
-        for signed in clause.literals:
-            found = self.literal(signed, clause.scope, node)
-            if found is True:
-                return
-            if found is not False:
-                literals.append(found)
-        self.formula.add(*guard, *literals)
+        self.formula.either(
+            (self.literal(one, clause.scope, node) for one in clause.literals), guard
+        )
 
     # ---- paths
 

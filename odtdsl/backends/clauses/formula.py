@@ -132,6 +132,16 @@ class Formula:
         """One clause."""
         self.clauses.append(literals)
 
+    def either(self, literals: Iterable[int | bool], guard: tuple[int, ...]) -> None:
+        """One clause of literals, some of which may be known; none where one of them is true."""
+        some: list[int] = []
+        for one in literals:
+            if one is True:
+                return
+            if one is not False:
+                some.append(one)
+        self.add(*guard, *some)
+
     def extend(self, clauses: Iterable[Iterable[int]], guard: tuple[int, ...] = ()) -> None:
         """Several clauses, each with the literals of the guard beside its own."""
         self.tick()

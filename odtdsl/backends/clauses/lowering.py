@@ -139,7 +139,7 @@ def demands(core: Core) -> tuple[BoolArray, str, tuple[Clause, ...]]:
 
 def demand_of(clause: Clause) -> BoolArray | None:
     """Where the bound is the least that the rows allow, every row must be at its least."""
-    atom = clause.literals[0].atom if len(clause.literals) == 1 else None
+    atom = clause.atom
     if clause.scope is not Scope.MODEL or not isinstance(atom, Linear):
         return None
     measure = atom.measure

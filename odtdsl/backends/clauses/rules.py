@@ -77,14 +77,9 @@ class Rules:
         if len(clause.literals) == 1:
             self._alone(clause.literals[0], clause.scope, place, guard)
             return
-        literals: list[int] = []
-        for signed in clause.literals:
-            found = self.literal(signed, clause.scope, place)
-            if found is True:
-                return
-            if found is not False:
-                literals.append(found)
-        self.formula.add(*guard, *literals)
+        self.formula.either(
+            (self.literal(one, clause.scope, place) for one in clause.literals), guard
+        )
 
     def _alone(self, signed: SignedAtom, scope: Scope, place: int, guard: tuple[int, ...]) -> None:
         """Sums that stand alone need no literal of their own."""
@@ -92,9 +87,7 @@ class Rules:
             case Linear() | Budget() | PathTotal() | MaximaBound():
                 self.bounded(signed.atom, scope, place, guard)
             case _:
-                found = self.literal(signed, scope, place)
-                if found is not True:
-                    self.formula.add(*guard, *([] if found is False else [found]))
+                self.formula.either([self.literal(signed, scope, place)], guard)
 
     # ---- atoms
 

@@ -24,6 +24,7 @@ from odtdsl.problem.ir.forms import (
     Linear,
     LinearStage,
     Origin,
+    demanded,
 )
 from odtdsl.problem.ir.problem import MAX_SEARCH_DEPTH
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTest, RawTree
@@ -228,10 +229,9 @@ class Losses:
 def demands(core: Core) -> Iterator[tuple[Clause, Additive]]:
     """Rules that every row gets one of its best labels, such as `errors = 0`."""
     for clause in core.clauses:
-        if clause.scope is Scope.MODEL and len(clause.literals) == 1:
-            atom = clause.literals[0].atom
-            if isinstance(atom, Linear) and _is_demand(atom):
-                yield clause, atom.measure
+        atom = clause.atom
+        if clause.scope is Scope.MODEL and isinstance(atom, Linear) and _is_demand(atom):
+            yield clause, atom.measure
 
 
 def _is_demand(atom: Linear) -> bool:
@@ -252,10 +252,10 @@ def _leaf_bound(atom: Linear) -> int | None:
 
 def leaf_rows(clause: Clause) -> int | None:
     """The k of a rule that each leaf holds at least k rows; None for other rules."""
-    if clause.scope is not Scope.LEAF or len(clause.literals) != 1:
+    atom = clause.atom
+    if clause.scope is not Scope.LEAF or not isinstance(atom, Linear):
         return None
-    atom = clause.literals[0].atom
-    if not isinstance(atom, Linear) or atom.measure.rows is None or _varies(atom.measure):
+    if atom.measure.rows is None or _varies(atom.measure):
         return None
     each = atom.measure.rows
     if atom.measure.output is not None:
@@ -287,13 +287,8 @@ def most_leaves(core: Core, depth: int) -> int:
     bounds: list[int] = [1 << depth, core.n_rows]
     if core.tree.leaves is not None:
         bounds.append(core.tree.leaves)
-    for clause in core.clauses:
-        atom = clause.literals[0].atom if len(clause.literals) == 1 else None
-        if isinstance(atom, Linear):
-            bound = _leaf_bound(atom)
-            if bound is not None:
-                bounds.append(bound)
-    return min(bounds)
+    found = map(_leaf_bound, demanded(core.clauses, Linear))
+    return min([*bounds, *(bound for bound in found if bound is not None)])
 
 
 def deepest_of(core: Core) -> tuple[int, bool]:

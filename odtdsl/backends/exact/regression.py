@@ -313,9 +313,8 @@ def _count(tree: RawTree) -> int:
 def _loss_bounds(core: Core) -> Iterator[tuple[Clause, LossBound]]:
     """The rules that bound a loss."""
     for clause in core.clauses:
-        atom = clause.literals[0].atom if len(clause.literals) == 1 else None
-        if isinstance(atom, LossBound):
-            yield clause, atom
+        if isinstance(clause.atom, LossBound):
+            yield clause, clause.atom
 
 
 # ---- what the search does not take

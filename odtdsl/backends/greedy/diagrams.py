@@ -19,7 +19,7 @@ from odtdsl.datasets.candidates import short_cut
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
 from odtdsl.problem.ir.evaluate import NotEvaluable
 from odtdsl.problem.ir.expr import Scope
-from odtdsl.problem.ir.forms import Core, Depth, Linear, Used
+from odtdsl.problem.ir.forms import Core, Depth, Linear, Used, demanded
 from odtdsl.problem.ir.planes import planes
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawDiagram, RawNode, RawPlane, RawTest
@@ -153,29 +153,19 @@ def _as_planes(core: Core, raw: RawDiagram) -> RawDiagram:
 
 
 def _depth(core: Core) -> int:
-    limits = [len(core.diagram.widths)]
-    for clause in core.clauses:
-        if len(clause.literals) == 1 and clause.literals[0].positive:
-            atom = clause.literals[0].atom
-            if isinstance(atom, Depth):
-                limits.append(atom.at_most)
-    return max(0, min(limits))
+    limits = [rule.at_most for rule in demanded(core.clauses, Depth)]
+    return max(0, min([len(core.diagram.widths), *limits]))
 
 
 def _most_splits(core: Core) -> int | None:
     """The bound of a rule on the number of splits; None without one."""
     limits: list[int] = []
-    for clause in core.clauses:
-        if clause.scope is Scope.MODEL and len(clause.literals) == 1:
-            literal = clause.literals[0]
-            if isinstance(literal.atom, Linear) and literal.positive:
-                measure = literal.atom.measure
-                plain = measure.output is None and measure.columns is None and not measure.leaves
-                if measure.splits > 0 and plain:
-                    rows = 0 if measure.rows is None else int(measure.rows.sum())
-                    limits.append(
-                        (literal.atom.at_most - measure.constant - rows) // measure.splits
-                    )
+    for atom in demanded(core.clauses, Linear, Scope.MODEL):
+        measure = atom.measure
+        plain = measure.output is None and measure.columns is None and not measure.leaves
+        if measure.splits > 0 and plain:
+            rows = 0 if measure.rows is None else int(measure.rows.sum())
+            limits.append((atom.at_most - measure.constant - rows) // measure.splits)
     return max(0, min(limits)) if limits else None
 
 

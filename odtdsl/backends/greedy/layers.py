@@ -16,7 +16,7 @@ from odtdsl.backends.greedy.paths import Path, PathRules
 from odtdsl.backends.greedy.scans import Scans, entropy
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
 from odtdsl.problem.ir.expr import Scope
-from odtdsl.problem.ir.forms import Core, Linear
+from odtdsl.problem.ir.forms import Core, Linear, demanded
 from odtdsl.problem.ir.raw import RawNode, RawTest
 
 MOST_PATHS = 64
@@ -233,11 +233,8 @@ def _joined(a: _Flow, b: _Flow) -> _Flow:
 def _sizes(core: Core) -> list[tuple[IntArray, int]]:
     """Rules that every node holds enough of something: weights of rows, and the least sum."""
     found: list[tuple[IntArray, int]] = []
-    for clause in core.clauses:
-        if clause.scope is Scope.SPLIT and len(clause.literals) == 1:
-            literal = clause.literals[0]
-            if isinstance(literal.atom, Linear) and literal.positive:
-                measure = literal.atom.measure
-                if measure.rows is not None and (measure.rows <= 0).all():
-                    found.append((-measure.rows, measure.constant - literal.atom.at_most))
+    for atom in demanded(core.clauses, Linear, Scope.SPLIT):
+        measure = atom.measure
+        if measure.rows is not None and (measure.rows <= 0).all():
+            found.append((-measure.rows, measure.constant - atom.at_most))
     return found

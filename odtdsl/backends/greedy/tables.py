@@ -13,7 +13,7 @@ from odtdsl.problem.ir.evaluate import goes_left
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.families import admissible
 from odtdsl.problem.ir.filters import threshold_set
-from odtdsl.problem.ir.forms import Core, Depth, Linear, Link
+from odtdsl.problem.ir.forms import Core, Depth, Linear, Link, demanded
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
 
@@ -192,13 +192,7 @@ def _scanner(core: Core) -> engine.SplitScan:
 
 
 def _running_counts(core: Core, level: int) -> IntArray:
-    together = [
-        (clause.literals[0].atom.first, clause.literals[0].atom.second)
-        for clause in core.clauses
-        if len(clause.literals) == 1
-        and isinstance(clause.literals[0].atom, Link)
-        and clause.literals[0].positive
-    ]
+    together = [(link.first, link.second) for link in demanded(core.clauses, Link)]
     counts: list[IntArray] = []
     for family in core.families:
         mask = admissible(family, threshold_set(family, core.filters, level)).copy()
@@ -222,12 +216,7 @@ def _bounded(core: Core) -> tuple[IntArray, IntArray]:
     """Rules that every leaf holds enough of something, which then every node must."""
     columns: list[IntArray] = []
     minima: list[int] = []
-    for clause in core.clauses:
-        if clause.scope is not Scope.LEAF or len(clause.literals) != 1:
-            continue
-        atom = clause.literals[0].atom
-        if not isinstance(atom, Linear) or not clause.literals[0].positive:
-            continue
+    for atom in demanded(core.clauses, Linear, Scope.LEAF):
         measure = atom.measure
         if measure.rows is not None and measure.output is None and (measure.rows <= 0).all():
             columns.append(-measure.rows)
@@ -238,14 +227,9 @@ def _bounded(core: Core) -> tuple[IntArray, IntArray]:
 
 
 def _depth(core: Core) -> int:
-    limits = [MAX_GROWTH_DEPTH]
+    limits = [MAX_GROWTH_DEPTH, *(rule.at_most for rule in demanded(core.clauses, Depth))]
     if not isinstance(core.skeleton, DiagramSkeleton) and core.skeleton.depth is not None:
         limits.append(core.skeleton.depth)
-    for clause in core.clauses:
-        if len(clause.literals) == 1 and clause.literals[0].positive:
-            atom = clause.literals[0].atom
-            if isinstance(atom, Depth):
-                limits.append(atom.at_most)
     return max(0, min(limits))
 
 
@@ -253,12 +237,9 @@ def _leaves(core: Core) -> int | None:
     limits: list[int] = []
     if not isinstance(core.skeleton, DiagramSkeleton) and core.skeleton.leaves is not None:
         limits.append(core.skeleton.leaves)
-    for clause in core.clauses:
-        if clause.scope is Scope.MODEL and len(clause.literals) == 1:
-            atom = clause.literals[0].atom
-            if isinstance(atom, Linear) and clause.literals[0].positive:
-                measure = atom.measure
-                if measure.leaves > 0 and measure.columns is None and measure.output is None:
-                    rows = 0 if measure.rows is None else int(measure.rows.sum())
-                    limits.append((atom.at_most - measure.constant - rows) // measure.leaves)
+    for atom in demanded(core.clauses, Linear, Scope.MODEL):
+        measure = atom.measure
+        if measure.leaves > 0 and measure.columns is None and measure.output is None:
+            rows = 0 if measure.rows is None else int(measure.rows.sum())
+            limits.append((atom.at_most - measure.constant - rows) // measure.leaves)
     return max(1, min(limits)) if limits else None

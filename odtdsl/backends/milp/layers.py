@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from odtdsl.problem.ir.forms import Clause, Core, Depth
+from odtdsl.problem.ir.forms import Core, Depth, demanded
 
 MOST_PATHS = 3_000
 """Sequences of nodes that a model has columns for, where a rule speaks of paths."""
@@ -108,18 +108,13 @@ def layers_of(core: Core) -> Layers:
     Layers are no wider than twice the one above, and no deeper than a rule on the depth of
     the whole diagram allows.
     """
-    depth = min([len(core.diagram.widths), *(max(0, d) for d in _depths(core.clauses))])
+    depth = min(
+        [
+            len(core.diagram.widths),
+            *(max(0, rule.at_most) for rule in demanded(core.clauses, Depth)),
+        ]
+    )
     widths: list[int] = []
     for width in core.diagram.widths[:depth]:
         widths.append(min(width, 2 * widths[-1] if widths else 1))
     return Layers(widths=tuple(widths), n_leaves=core.n_classes, tree=core.diagram.tree)
-
-
-def _depths(clauses: tuple[Clause, ...]) -> list[int]:
-    return [
-        clause.literals[0].atom.at_most
-        for clause in clauses
-        if len(clause.literals) == 1
-        and clause.literals[0].positive
-        and isinstance(clause.literals[0].atom, Depth)
-    ]

@@ -28,7 +28,7 @@ from odtdsl.backends.milp.program import OBJECTIVE, Affine
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
 from odtdsl.problem.ir.automata import PathRule, on_paths
 from odtdsl.problem.ir.expr import Scope
-from odtdsl.problem.ir.forms import Additive, Core, Linear
+from odtdsl.problem.ir.forms import Additive, Core, Linear, demanded
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
 
 MAX_LOOKAHEAD_DEPTH = 3
@@ -144,13 +144,8 @@ class _Lookahead:
     def _leaf_limits(self) -> list[tuple[FloatArray, int]]:
         """Rules `sum of rows <= bound` on every leaf: weights of patterns, and the bound."""
         found = [(-np.ones(self.encoding.patterns.count), -1)]  # every leaf holds a row
-        for clause in self.core.clauses:
-            if clause.scope is not Scope.LEAF or len(clause.literals) != 1:
-                continue
-            atom = clause.literals[0].atom
-            if not isinstance(atom, Linear) or atom.measure.output is not None:
-                continue
-            rows = atom.measure.rows
+        for atom in demanded(self.core.clauses, Linear, Scope.LEAF):
+            rows = None if atom.measure.output is not None else atom.measure.rows
             if rows is not None and int(np.abs(rows).sum()) < EXACT_FLOAT:
                 sums = self.encoding.patterns.sum_rows(rows).astype(np.float64)
                 found.append((sums, atom.at_most - atom.measure.constant))

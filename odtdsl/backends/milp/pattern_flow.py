@@ -42,11 +42,10 @@ class PatternFlow(Structure):
         self,
         core: Core,
         depth: int,
-        leaves: int | None,
         measures: Sequence[Additive],
         tick: Tick = lambda: None,
     ) -> None:
-        super().__init__(core, depth, leaves, tick)
+        super().__init__(core, depth, tick)
         self.flow = self._flows()
         self.hit = self._hits(list(measures))
         self._reduced()
@@ -221,11 +220,9 @@ class PatternFlow(Structure):
 
     def assignment(self, tree: RawTree) -> IntArray | None:
         """All structural columns of a tree, int64 (n_columns,); None where it does not fit."""
-        choices = self.choices(tree)
-        if choices is None:
+        point = self._chosen_columns(tree)
+        if point is None:
             return None
-        point = np.zeros(self.program.n_columns, dtype=np.int64)
-        point[list(choices)] = list(choices.values())
         slot_of = np.zeros(self.patterns.count, dtype=np.int64)
         for node in range(self.perfect.n_branches):
             slots = self.perfect.slots(node)

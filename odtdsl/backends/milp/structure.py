@@ -241,11 +241,11 @@ class Structure(Splits):
         int64 (n_slots, n_classes): columns.
     """
 
-    def __init__(self, core: Core, depth: int, leaves: int | None, tick: Tick) -> None:
+    def __init__(self, core: Core, depth: int, tick: Tick) -> None:
         self.perfect = Perfect(depth)
         levels = [self.perfect.level(node) for node in range(self.perfect.n_branches)]
         super().__init__(core, depth, levels, tick)
-        self._shape(leaves)
+        self._shape()
         self.label = self._labels()
 
     # ---- what clauses read
@@ -261,11 +261,12 @@ class Structure(Splits):
 
     # ---- structure
 
-    def _shape(self, leaves: int | None) -> None:
+    def _shape(self) -> None:
         for node in range(1, self.perfect.n_branches):
             parent = (node - 1) // 2
             row = self.is_active(node).add(self.is_active(parent), -1)
             self.program.row(f"below(n{node})", SKELETON, row, upper=0)
+        leaves = self.core.tree.leaves
         if leaves is not None and leaves < self.perfect.n_leaves:
             row = Affine()
             for active in self.active:
@@ -297,6 +298,15 @@ class Structure(Splits):
             for slot, columns in enumerate(self.label)
         }
         return read_tree(self.perfect, tests, labels)
+
+    def _chosen_columns(self, tree: RawTree) -> IntArray | None:
+        """int64 (n_columns,): the `choices` of a tree, else 0; None where it does not fit."""
+        choices = self.choices(tree)
+        if choices is None:
+            return None
+        point = np.zeros(self.program.n_columns, dtype=np.int64)
+        point[list(choices)] = list(choices.values())
+        return point
 
     def choices(self, tree: RawTree) -> dict[int, int] | None:
         """Tests, activity and labels of a tree, as column to value; None where it does not fit.

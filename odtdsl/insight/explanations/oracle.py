@@ -383,12 +383,10 @@ def _wishes(core: Core, engine: BackEnd) -> list[_TrialObjective]:
     rules = [
         _TrialObjective(
             name=clause.origin.rule,
-            objective=(LinearStage(measure=clause.literals[0].atom.measure),),
+            objective=(LinearStage(measure=clause.atom.measure),),
         )
         for clause in core.clauses
-        if clause.scope is Scope.MODEL
-        and len(clause.literals) == 1
-        and isinstance(clause.literals[0].atom, Linear)
+        if clause.scope is Scope.MODEL and isinstance(clause.atom, Linear)
     ]
     return [nothing, own, *rules[:MAX_OBJECTIVES]]
 
@@ -396,12 +394,11 @@ def _wishes(core: Core, engine: BackEnd) -> list[_TrialObjective]:
 def _widest(core: Core) -> Clause | None:
     """The rule that bounds a measure of the tree over the most rows; None without one."""
     bounds = [
-        (np.count_nonzero(literal.atom.measure.output.any(axis=1)), -at, clause)
+        (np.count_nonzero(clause.atom.measure.output.any(axis=1)), -at, clause)
         for at, clause in enumerate(core.clauses)
         if clause.scope is Scope.MODEL
-        and len(clause.literals) == 1
-        and isinstance((literal := clause.literals[0]).atom, Linear)
-        and literal.atom.measure.output is not None
+        and isinstance(clause.atom, Linear)
+        and clause.atom.measure.output is not None
     ]
     return max(bounds, key=lambda one: one[:2])[2] if bounds else None
 

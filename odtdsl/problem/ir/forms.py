@@ -7,11 +7,12 @@ integers over a common denominator, so that `<` and `!=` are exact.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from math import lcm
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -405,6 +406,22 @@ class Clause:
     literals: tuple[SignedAtom, ...]
     origin: Origin
 
+    @property
+    def atom(self) -> Atom | None:
+        """The atom that must hold by itself; None of a disjunction or a negation."""
+        first = self.literals[0] if len(self.literals) == 1 else None
+        return first.atom if first is not None and first.positive else None
+
+
+A = TypeVar("A", bound=Atom)
+
+
+def demanded(clauses: Iterable[Clause], kind: type[A], scope: Scope | None = None) -> Iterator[A]:
+    """The atoms of a kind that must hold by themselves, in a scope (None: in any)."""
+    for clause in clauses:
+        if scope in (None, clause.scope) and isinstance(clause.atom, kind):
+            yield clause.atom
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitFilter:
@@ -471,7 +488,7 @@ class Core:
         The grid that outputs of each number target lie on, None without one; empty where no
         target has a grid.
     filters
-        All split filters; `admissible` in `problem.ir.families` combines them.
+        All split filters; `problem.ir.filters` combines them.
     """
 
     n_rows: int
