@@ -94,7 +94,8 @@ def test_an_audit_runs_no_code_of_terms_masks_or_back_ends() -> None:
     ran = _called(result.tree, spec.analyse())
     allowed = {"problem/ir/expr", "problem/ir/problem"}
     allowed |= {"base/tasks", "tasks/classes/audit", "tasks/classes/leaf"}
-    allowed |= {f"predictors/{name}" for name in ("leaves", "predictor", "tree", "validation")}
+    predictors = ("leaves", "predictor", "structure", "tree", "validation")
+    allowed |= {f"predictors/{name}" for name in predictors}
     values = ("auditor/", "datasets/")
     assert {"auditor/meanings", "tasks/classes/audit"} <= ran
     assert {name for name in ran - allowed if not name.startswith(values)} == set()
