@@ -18,7 +18,7 @@ from odtdsl.backends.clauses.formula import Formula
 from odtdsl.backends.clauses.lowering import Lowered, Shape, deepest, shape_of
 from odtdsl.backends.clauses.tree import TreeCode
 from odtdsl.backends.cpsat.trees import Trees
-from odtdsl.backends.sat.search import Live, Search
+from odtdsl.backends.sat.search import DepthSolver, Search
 from odtdsl.problem.ir.evaluate import goes_left
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
@@ -72,13 +72,13 @@ def _chosen(tree: TreeCode, true: set[int]) -> list[int]:
     return found
 
 
-class Lazy:
+class LazyFormula:
     """The formula as the search has it: rows join where a tree is wrong, if the rules permit."""
 
     def __init__(self, core: Core) -> None:
         lowered = Lowered(core, deepest(core), shape_of(core))
         self.tree, self.all_rows = lowered.tree, lowered.shape.every
-        self.live = Live(lowered, Limits())
+        self.live = DepthSolver(lowered, Limits())
 
     def admits(self, tree: RawTree) -> bool:
         """Whether a tree, its tests and labels assumed, keeps all of the problem."""
@@ -124,7 +124,7 @@ def all_rows_first() -> Iterator[None]:
     """Searches whose formulas have all rows from the start."""
     opened = Search._open
 
-    def open_(self: Search, depth: int, shape: Shape) -> Live:
+    def open_(self: Search, depth: int, shape: Shape) -> DepthSolver:
         live = opened(self, depth, shape)
         live.lowered.add_rows(range(self.core.n_rows))
         return live

@@ -29,7 +29,7 @@ from larger import Larger, larger_case
 from meanings import Goal, Judge, Rule
 from milp_trees import Live, depth_cap
 from sat_trees import (
-    Lazy,
+    LazyFormula,
     all_rows_first,
     models_of,
     models_of_cpsat,
@@ -378,7 +378,7 @@ def set_on_lazy_sat(case_: Case, trees: int = 60) -> Counter[str]:
     labels = [_label(core, case_, label) for label in range(len(case_.world.classes))]
     kept = {partition_of(model, labels) for model in sides[True]}
     sides[False] = [model for model in sides[False] if partition_of(model, labels) not in kept]
-    lazy = Lazy(core)
+    lazy = LazyFormula(core)
     seen = Counter({"instances": 1, "with few rows": not lazy.all_rows})
     for keeps, models in sides.items():
         for model in rng.sample(models, min(trees, len(models))):

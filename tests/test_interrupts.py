@@ -12,7 +12,7 @@ from scale import scaled
 from odtdsl.backends.answers import never_worse, unfounded
 from odtdsl.backends.auto import portfolio
 from odtdsl.backends.base import Progress, RawAnswer, StageOutcome, Status
-from odtdsl.backends.progress import Told
+from odtdsl.backends.progress import ProgressRelay
 from odtdsl.base.source import Source
 from odtdsl.compiler import Analysis, analyse
 from odtdsl.driver import pipeline
@@ -136,7 +136,7 @@ def test_an_answer_is_no_worse_than_its_start() -> None:
 
 def test_the_story_of_two_searches_never_goes_back() -> None:
     heard: list[Progress] = []
-    told = Told(0.0, heard.append)
+    told = ProgressRelay(0.0, heard.append)
     for stage, incumbent, bound in (
         (0, 5, None),
         (0, 7, 1),

@@ -62,7 +62,7 @@ def test_the_writing_of_a_formula_ends(
         raise AssertionError("the formula was written to its end")
 
     monkeypatch.setattr("odtdsl.backends.cpsat.search.Program", finished)
-    monkeypatch.setattr("odtdsl.backends.sat.search.Asking.true", finished)
+    monkeypatch.setattr("odtdsl.backends.sat.search.IncrementalSolver.true", finished)
     answer, asked = cut(backend, core(skeleton), 60)
     assert (answer.status, answer.interrupted) == ("unknown", True)
     assert asked < 66, "some looks more to tell what is left"
@@ -75,11 +75,11 @@ def test_the_giving_of_a_formula_to_a_solver_ends(monkeypatch: pytest.MonkeyPatc
     formula = Formula()
     formula.extend((formula.variable("one"),) for _ in range(100))
     looks = iter([False] * 5 + [True] * 5)
-    asking = search.Asking(formula, Limits(interrupted=lambda: next(looks)))
+    incremental = search.IncrementalSolver(formula, Limits(interrupted=lambda: next(looks)))
     with pytest.raises(search.Stopped):
-        asking.true([])
-    assert asking.sent == 0
-    asking.close()
+        incremental.true([])
+    assert incremental.sent == 0
+    incremental.close()
 
 
 def test_a_sum_of_many_weights_takes_few_clauses() -> None:

@@ -19,7 +19,7 @@ from scale import SCALE, scaled
 
 import odtdsl
 from odtdsl.backends.base import Limits
-from odtdsl.backends.sat.search import Live
+from odtdsl.backends.sat.search import DepthSolver
 from odtdsl.base import engine
 from odtdsl.driver.choice import back_end, choose
 from odtdsl.insight.proofs.check import check, reached
@@ -175,7 +175,7 @@ def grid(core: Core, stage: int) -> Fraction:
 def satisfiable(core: Core, claim: Claim) -> bool:
     if depth_of(core, claim) < 0:
         return False
-    live = Live(formula(core, claim, ()), Limits())
+    live = DepthSolver(formula(core, claim, ()), Limits())
     try:
         return live.tree([]) is not None
     finally:

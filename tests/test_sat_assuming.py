@@ -13,7 +13,7 @@ from scale import SCALE, scaled
 from test_every_term import MIXED, case, core_of
 
 from odtdsl.backends.base import Limits
-from odtdsl.backends.sat.assumptions import Assuming
+from odtdsl.backends.sat.assumptions import RuleAssumptions
 from odtdsl.driver.choice import choose
 from odtdsl.problem.ir.evaluate import violations
 from odtdsl.problem.ir.forms import Additive, Core, LinearStage
@@ -25,9 +25,9 @@ def test_every_subset_of_rules() -> None:
         one = case(MIXED, f"subset {seed}")
         core = core_of(replace(one, stages=one.stages[:1]))
         core = replace(core, objective=(LinearStage(measure=Additive()),))
-        if choose(core, "sat").name is None or not Assuming.takes(core):
+        if choose(core, "sat").name is None or not RuleAssumptions.takes(core):
             continue
-        live = Assuming(core, Limits(), depth=None, leaves=None)
+        live = RuleAssumptions(core, Limits(), depth=None, leaves=None)
         rules = {f"r{i}": rule for i, rule in enumerate(one.rules)}
         subsets = (combinations(rules, count) for count in range(len(rules) + 1))
         for names in chain.from_iterable(subsets):

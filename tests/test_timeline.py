@@ -12,7 +12,7 @@ import pytest
 
 from odtdsl.auditor.audit import audit
 from odtdsl.backends.base import Progress
-from odtdsl.backends.progress import Told
+from odtdsl.backends.progress import ProgressRelay
 from odtdsl.driver.result import Result
 from odtdsl.interfaces.api import parse, solve
 from odtdsl.predictors.diagram import Diagram
@@ -145,7 +145,7 @@ def test_models_survive_pickling_and_go_with_the_rows() -> None:
 
 def test_the_model_told_is_that_of_the_best_incumbent() -> None:
     one, two, three = (RawLeaf(label=label) for label in range(3))
-    told = Told(0.0, None)
+    told = ProgressRelay(0.0, None)
 
     def tell(stage: int, incumbent: int | None, found: RawLeaf | None) -> RawLeaf | None:
         value = None if incumbent is None else Fraction(incumbent)

@@ -305,7 +305,7 @@ def _smaller(raw: RawTree) -> Iterator[tuple[RawTree, RawSplit]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Idle:
+class IdleSplit:
     """A split that changes no prediction, and the rules that would not hold without it.
 
     `rules` is empty where only the objective asks for the split.
@@ -315,7 +315,7 @@ class Idle:
     rules: tuple[str, ...]
 
 
-def idle_splits(core: Core, raw: RawModel) -> tuple[Idle, ...]:
+def idle_splits(core: Core, raw: RawModel) -> tuple[IdleSplit, ...]:
     """The splits of a simplified tree that predict alike on both sides, each column once.
 
     None of diagrams, whose splits lead to two places.
@@ -328,7 +328,8 @@ def idle_splits(core: Core, raw: RawModel) -> tuple[Idle, ...]:
         rules = [one.origin.rule for one in broken if isinstance(one, Clause | SplitFilter)]
         found.setdefault(core.families[split.family].column, []).extend(rules)
     return tuple(
-        Idle(column=column, rules=tuple(dict.fromkeys(rules))) for column, rules in found.items()
+        IdleSplit(column=column, rules=tuple(dict.fromkeys(rules)))
+        for column, rules in found.items()
     )
 
 

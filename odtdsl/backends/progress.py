@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from odtdsl.backends.improvements import Found
 
 
-class Told:
+class ProgressRelay:
     """Passes on progress: seconds from the beginning, and no incumbent worse than one before.
 
     Parameters

@@ -27,7 +27,7 @@ class Stopped(Exception):
     """A limit was met."""
 
 
-class Known(Generic[M]):
+class SearchState(Generic[M]):
     """What one solve knows: the best model, bounds of stages, and the timeline of both.
 
     Attributes
@@ -136,7 +136,7 @@ class Known(Generic[M]):
         return tuple(found)
 
 
-class StagedSearch(Known[M], ABC):
+class StagedSearch(SearchState[M], ABC):
     """One solve, stage by stage: a back end says how one of them is made least."""
 
     poll = 0.0

@@ -22,7 +22,7 @@ from odtdsl.backends.base import (
     Status,
     relative_gap,
 )
-from odtdsl.backends.progress import Told
+from odtdsl.backends.progress import ProgressRelay
 from odtdsl.backends.stopping import Patience
 from odtdsl.base.back_ends import Variant, able, entry_of
 from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError, error
@@ -42,7 +42,7 @@ from odtdsl.problem.ir.raw import RawModel
 from odtdsl.problem.terms.normalize import normalize
 
 if TYPE_CHECKING:
-    from odtdsl.backends.decode import Idle
+    from odtdsl.backends.decode import IdleSplit
     from odtdsl.compiler import Analysis
     from odtdsl.datasets.dataset import Dataset
     from odtdsl.driver.formulas.encoding import Format
@@ -174,7 +174,7 @@ def solve(
         )
         answered = engine.answered(core)
         unpacking = Unpacking(analysis.rows, answered, engine)
-        told = Told(began, reporting(core, patience, report, unpacking))
+        told = ProgressRelay(began, reporting(core, patience, report, unpacking))
         given = _given(analysis, core, start)
         answer = Portfolio(choice.steps, engine).solve(core, limits, given, told)
     answer = replace(answer, timeline=tuple(told.timeline))
@@ -264,7 +264,7 @@ def _result(
     )
 
 
-def _idle(analysis: Analysis, core: Core, splits: tuple[Idle, ...]) -> tuple[Diagnostic, ...]:
+def _idle(analysis: Analysis, core: Core, splits: tuple[IdleSplit, ...]) -> tuple[Diagnostic, ...]:
     """Warnings about splits that stand for the rules only."""
     spans = {rule.name: rule.span for rule in analysis.problem.rules}
     found: list[Diagnostic] = []

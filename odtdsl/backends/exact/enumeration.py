@@ -84,14 +84,16 @@ def enumerate_trees(
     """
     core = written_out(core)
     if not isinstance(core.objective[0], DepthStage):
-        return _Listing(core, bounds, limits, found).run()
+        return _Enumeration(core, bounds, limits, found).run()
     stopped: Stopped = ""
     counters: dict[str, int] = {}
     deepest, _ = deepest_of(core)
     most = deepest if bounds[0] is None else min(deepest, floor(bounds[0]))
     # Each depth by itself, so that the stages behind it say which tree is next.
     for depth in range(shallowest, most + 1):
-        listed = _Listing(_of_depth(core, depth), bounds[1:] or (None,), limits, found, core).run()
+        listed = _Enumeration(
+            _of_depth(core, depth), bounds[1:] or (None,), limits, found, core
+        ).run()
         for name, count in listed.counters:
             counters[name] = counters.get(name, 0) + count
         stopped = listed.stopped
@@ -121,7 +123,7 @@ def _on_order(clause: Clause) -> bool:
     return any(isinstance(literal.atom, Monotone) for literal in clause.literals)
 
 
-class _Listing:
+class _Enumeration:
     """One run of the engine. `whole` is what trees are checked against, if not the core itself."""
 
     def __init__(

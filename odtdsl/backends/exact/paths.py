@@ -39,15 +39,15 @@ class TooManyStates(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _PathState:
     """All that later splits and the leaf can ask about a path.
 
     Attributes
     ----------
     rules
-        By rule of `_Build.rules` its state.
+        By rule of `_StateSearch.rules` its state.
     kept
-        By measure of `_Build.sums` what is not paid again.
+        By measure of `_StateSearch.sums` what is not paid again.
     """
 
     rules: tuple[State, ...]
@@ -101,7 +101,7 @@ def tests_of(core: Core) -> Counter[int]:
     return found
 
 
-class _Build:
+class _StateSearch:
     """States by breadth from the root; transitions and what holds in each state."""
 
     def __init__(self, core: Core, depth: int) -> None:
@@ -132,8 +132,8 @@ class _Build:
 
     # ---- states
 
-    def step(self, place: _Place, column: int) -> _Place:
-        return _Place(
+    def step(self, place: _PathState, column: int) -> _PathState:
+        return _PathState(
             rules=tuple(
                 rule.step(state, column)
                 for rule, state in zip(self.rules, place.rules, strict=True)
@@ -144,7 +144,7 @@ class _Build:
             ),
         )
 
-    def open_rules(self, place: _Place, scope: Scope) -> tuple[int, ...] | None:
+    def open_rules(self, place: _PathState, scope: Scope) -> tuple[int, ...] | None:
         """Indices of clauses that rows must meet; None where no rows can."""
         found: list[int] = []
         for index, (clause, rule) in enumerate(
@@ -158,14 +158,14 @@ class _Build:
         return tuple(found)
 
     def build(self) -> Paths:
-        first = _Place(
+        first = _PathState(
             rules=tuple(rule.start for rule in self.rules),
             kept=(frozenset(),) * len(self.sums),
         )
         index, states, rows = {first: 0}, [first], []
         layer = [first]
         for level in range(self.depth + 1):
-            following: list[_Place] = []
+            following: list[_PathState] = []
             for state in layer:
                 row = np.full(len(self.core.columns), -1, dtype=np.int32)
                 if level < self.depth and self.open_rules(state, Scope.SPLIT) is not None:
@@ -182,7 +182,7 @@ class _Build:
             layer = following
         return self._finish(states, np.array(rows, dtype=np.int32))
 
-    def _finish(self, states: list[_Place], following: npt.NDArray[np.int32]) -> Paths:
+    def _finish(self, states: list[_PathState], following: npt.NDArray[np.int32]) -> Paths:
         leaf = [self.open_rules(state, Scope.LEAF) for state in states]
         path = [self.open_rules(state, Scope.PATH) for state in states]
         ends = np.array([a is not None and b is not None for a, b in zip(leaf, path, strict=True)])
@@ -264,7 +264,7 @@ def paths(core: Core, depth: int) -> Paths:
     TooManyStates
         There are more than `MOST_STATES`.
     """
-    return _Build(core, depth).build()
+    return _StateSearch(core, depth).build()
 
 
 def clauses_of(core: Core, scope: Scope) -> tuple[Clause, ...]:

@@ -17,7 +17,7 @@ from odtdsl.problem.ir.raw import RawTree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refuted:
+class InfeasibleAnswer:
     """The answer of a search that need not begin."""
 
     status: Status = "infeasible"
@@ -46,7 +46,7 @@ class RuledSearch(StackedSearch):
         """One search at a depth, on the stacked components."""
         self.ruled = assemble(self.core, depth)
         if not self.ruled.possible:
-            return Refuted()
+            return InfeasibleAnswer()
         return engine.solve_ruled(
             self.ruled.problem(self.core),
             self.limits.of_engine(gap=len(self.core.objective) == 1),

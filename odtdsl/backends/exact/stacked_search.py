@@ -10,7 +10,7 @@ from typing import Protocol
 from odtdsl.backends.base import Limits, RawAnswer, Report, StageOutcome, Status
 from odtdsl.backends.exact.lowering import Features, deepest_of, from_raw, most_leaves, to_raw
 from odtdsl.backends.exact.packed import Packed
-from odtdsl.backends.staged import Known
+from odtdsl.backends.staged import SearchState
 from odtdsl.base import engine
 from odtdsl.problem.ir.forms import Core, DepthStage
 from odtdsl.problem.ir.raw import RawTree, depth_of
@@ -44,7 +44,7 @@ class Found(Protocol):
         """Whether the user ended the search."""
 
 
-class StackedSearch(Known[RawTree], ABC):
+class StackedSearch(SearchState[RawTree], ABC):
     """A single search, or one per depth where the depth is made least.
 
     The driver of `odtdsl.backends.staged` would make one stage least after the other; the engine

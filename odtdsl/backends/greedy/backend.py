@@ -22,10 +22,10 @@ from odtdsl.backends.base import (
     started,
 )
 from odtdsl.backends.decode import simplify
-from odtdsl.backends.greedy.costs import Aim, Aims
+from odtdsl.backends.greedy.costs import Lagrangian, PenalizedObjective
 from odtdsl.backends.greedy.exhaustive import small_trees
 from odtdsl.backends.greedy.growth import Grower, Plan
-from odtdsl.backends.greedy.incumbent import Judge
+from odtdsl.backends.greedy.incumbent import Incumbent
 from odtdsl.backends.greedy.labels import label_leaves
 from odtdsl.backends.greedy.local_search import alternate, settled, with_column
 from odtdsl.backends.greedy.outputs import OutputGrowth, is_soft, softened
@@ -146,18 +146,18 @@ class GreedyBackEnd(BackEnd):
 
             return grow(core, limits, start if isinstance(start, RawDiagram) else None, report)
         judged = self.answered(core)
-        judge: Judge[RawTree] = Judge(judged, limits, report)
+        incumbent: Incumbent[RawTree] = Incumbent(judged, limits, report)
         if (first := started(start)) is not None:
-            judge.offer(first)
+            incumbent.offer(first)
         if core.targets is None:
-            _Search(core, judge, limits.seed, brief=self.brief).run()
+            _Search(core, incumbent, limits.seed, brief=self.brief).run()
         elif self.grows_vectors(core):
-            OutputGrowth(core, judge, limits.seed, self.growth).run()
+            OutputGrowth(core, incumbent, limits.seed, self.growth).run()
         else:
-            RegressionGrowth(core, judge, limits.seed, brief=self.brief).run()
-        if judge.best is None:
-            return judge.answer(None)
-        return judge.answer(settled(judged, simplify(judged, judge.best)))
+            RegressionGrowth(core, incumbent, limits.seed, brief=self.brief).run()
+        if incumbent.best is None:
+            return incumbent.answer(None)
+        return incumbent.answer(settled(judged, simplify(judged, incumbent.best)))
 
     def grows_vectors(self, core: Core) -> bool:
         """Whether the growth for output vectors is asked for, with its ways of scoring."""
@@ -168,18 +168,18 @@ class GreedyBackEnd(BackEnd):
 
 
 class _Search:
-    """One run: restarts over a judge."""
+    """One run: restarts; the best tree is kept."""
 
     def __init__(
-        self, core: Core, judge: Judge[RawTree], seed: int, *, brief: bool = False
+        self, core: Core, incumbent: Incumbent[RawTree], seed: int, *, brief: bool = False
     ) -> None:
         self.core = core
-        self.judge = judge
+        self.incumbent = incumbent
         self.brief = brief
         self.tables = Tables(core)
         self.rules = PathRules(core)
-        self.grower = Grower(self.tables, self.rules, judge.stopped, seed)
-        self.aims = Aims(core)
+        self.grower = Grower(self.tables, self.rules, incumbent.stopped, seed)
+        self.lagrangian = Lagrangian(core)
         self.required = _required(core)
 
     def run(self) -> None:
@@ -190,28 +190,28 @@ class _Search:
             self._attempt(plan, plain)
         if self.brief:
             return
-        if self.judge.best is None:
+        if self.incumbent.best is None:
             for tree in small_trees(self.core, self.tables.depth):
-                if self.judge.stopped():
+                if self.incumbent.stopped():
                     break
-                self.judge.offer(tree)
-        if self.judge.best is not None:
+                self.incumbent.offer(tree)
+        if self.incumbent.best is not None:
             self._trim()
 
     def _spent(self) -> bool:
-        limit = WORK if self.judge.best is not None else 4 * WORK
-        return self.judge.stopped() or self.tables.work > limit
+        limit = WORK if self.incumbent.best is not None else 4 * WORK
+        return self.incumbent.stopped() or self.tables.work > limit
 
     def _suffices(self, grown: int) -> bool:
         """Whether a brief run has seen enough after so many trees."""
-        known = self.judge.best is not None
-        most = TRIALS if self.aims.clauses or not known else 1
+        known = self.incumbent.best is not None
+        most = TRIALS if self.lagrangian.clauses or not known else 1
         factor = 1 if known else 2
         return grown >= factor * most or self.tables.work > factor**2 * BRIEF
 
     def _single_leaves(self) -> None:
         for label in range(self.core.n_classes):
-            self.judge.offer(RawLeaf(label=label))
+            self.incumbent.offer(RawLeaf(label=label))
 
     def _plans(self) -> Iterator[tuple[Plan, bool]]:
         """Plain growth first, then stumps, forced roots, and perturbed restarts."""
@@ -232,7 +232,7 @@ class _Search:
                     leaves=None if wide else leaves,
                     noise=(0.1, 0.3, 0.6, 1.0)[attempt % 4],
                     gain_last=attempt % 2 == 0,
-                    full=bool(self.aims.clauses) and attempt % 3 == 2,
+                    full=bool(self.lagrangian.clauses) and attempt % 3 == 2,
                 ),
                 attempt % 7 == 6,
             )
@@ -240,52 +240,53 @@ class _Search:
     def _depth(self) -> int:
         """The depth to grow to: below the best one where depth is what counts most."""
         first = self.core.objective[0] if self.core.objective else None
-        if isinstance(first, DepthStage) and self.judge.values:
-            return max(0, min(self.tables.depth, int(self.judge.values[0]) - 1))
+        if isinstance(first, DepthStage) and self.incumbent.values:
+            return max(0, min(self.tables.depth, int(self.incumbent.values[0]) - 1))
         return self.tables.depth
 
     # ---- one restart
 
     def _attempt(self, plan: Plan, plain: bool) -> None:
-        aim = self.aims.current(plain=plain)
-        root = self.grower.grow(self.tables.root(), aim, plan)
+        objective = self.lagrangian.current(plain=plain)
+        root = self.grower.grow(self.tables.root(), objective, plan)
         for column in self.required:
             if column not in {self.core.families[n.family].column for n in root.splits()}:
-                with_column(self.grower, root, column, aim, plan.depth)
-        # Learnt from the labels that the aim likes: flips hide what the structure breaks.
-        label_leaves(self.core, root, aim, flips=False)
-        self.aims.learn(Evaluation(self.core, root.raw()))
-        self._offer(root, aim)
+                with_column(self.grower, root, column, objective, plan.depth)
+        # Learnt from the labels that the objective prefers: flips hide what the structure breaks.
+        label_leaves(self.core, root, objective, flips=False)
+        self.lagrangian.learn(Evaluation(self.core, root.raw()))
+        self._offer(root, objective)
         self.grower.fold_broken(root)
-        self._offer(root, aim)
+        self._offer(root, objective)
         for _ in range(2):
-            if self.judge.stopped():
+            if self.incumbent.stopped():
                 return
-            self.grower.prune(root, aim)
-            self._shrink(root, aim)
-            self._offer(root, aim)
-            alternate(self.grower, root, aim)
-            self._offer(root, aim)
+            self.grower.prune(root, objective)
+            self._shrink(root, objective)
+            self._offer(root, objective)
+            alternate(self.grower, root, objective)
+            self._offer(root, objective)
 
-    def _offer(self, root: Node, aim: Aim) -> bool:
+    def _offer(self, root: Node, objective: PenalizedObjective) -> bool:
         self.tables.work += NODE * len(root.nodes())
-        label_leaves(self.core, root, aim)
-        return self.judge.offer(root.raw())
+        label_leaves(self.core, root, objective)
+        return self.incumbent.offer(root.raw())
 
-    def _shrink(self, root: Node, aim: Aim) -> None:
+    def _shrink(self, root: Node, objective: PenalizedObjective) -> None:
         """Fold the splits that lose least until the bound on leaves holds."""
         limit = self.tables.leaves
         if limit is None:
             return
-        while len(root.leaves()) > limit and not self.judge.stopped():
+        while len(root.leaves()) > limit and not self.incumbent.stopped():
             losses = []
             for index, node in enumerate(root.splits()):
                 if any(child.children for child in node.children):
                     continue
                 apart = sum(
-                    int(aim.gains[child.rows].sum(axis=0).max(initial=0)) for child in node.children
+                    int(objective.gains[child.rows].sum(axis=0).max(initial=0))
+                    for child in node.children
                 )
-                alone = int(aim.gains[node.rows].sum(axis=0).max(initial=0))
+                alone = int(objective.gains[node.rows].sum(axis=0).max(initial=0))
                 losses.append((apart - alone, index, node))
             min(losses, key=lambda item: item[:2])[2].fold()
 
@@ -294,16 +295,16 @@ class _Search:
     def _trim(self) -> None:
         """Fold single splits of the best tree while a fold makes it better."""
         improved = True
-        while improved and self.judge.best is not None and not self.judge.stopped():
+        while improved and self.incumbent.best is not None and not self.incumbent.stopped():
             improved = False
-            root = self.tables.placed(self.judge.best)
+            root = self.tables.placed(self.incumbent.best)
             if len(root.splits()) > TRIMS:
                 return
             for index in range(len(root.splits())):
-                smaller = self.tables.placed(self.judge.best)
+                smaller = self.tables.placed(self.incumbent.best)
                 smaller.splits()[index].fold()
-                aim = self.aims.current()
-                if self._offer(smaller, aim):
+                objective = self.lagrangian.current()
+                if self._offer(smaller, objective):
                     improved = True
                     break
 

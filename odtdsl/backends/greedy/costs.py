@@ -28,7 +28,7 @@ FARTHEST = 10**100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Aim:
+class PenalizedObjective:
     """Gains and prices in one unit.
 
     Attributes
@@ -46,7 +46,7 @@ class Aim:
     """Only of diagrams: trees are charged by the leaf."""
 
 
-class Aims:
+class Lagrangian:
     """Multipliers of the rules, raised where a tree breaks them and lowered elsewhere."""
 
     def __init__(self, core: Core) -> None:
@@ -83,8 +83,8 @@ class Aims:
                 values = [evaluation.of_model(part) / part.denominator for part in parts]
                 self.parts[index] = int(np.argmax(values))
 
-    def current(self, *, plain: bool = False) -> Aim:
-        """The aim under the present multipliers; `plain`: counts of wrong labels only."""
+    def current(self, *, plain: bool = False) -> PenalizedObjective:
+        """The objective under the present multipliers; `plain`: counts of wrong labels only."""
         core = self.core
         cost = np.zeros((core.n_rows, core.n_classes))
         leaf, split, columns = 0.0, 0.0, np.zeros(len(core.columns))
@@ -115,7 +115,7 @@ def near(value: Fraction | int) -> float:
     return float(max(-FARTHEST, min(FARTHEST, value)))
 
 
-def _scaled(cost: FloatArray, leaf: float, columns: FloatArray, split: float) -> Aim:
+def _scaled(cost: FloatArray, leaf: float, columns: FloatArray, split: float) -> PenalizedObjective:
     gains = cost.max(axis=1, keepdims=True) - cost if cost.size else cost
     total = gains.max(axis=1).sum() if cost.size else 0.0
     scale = 1.0
@@ -125,7 +125,7 @@ def _scaled(cost: FloatArray, leaf: float, columns: FloatArray, split: float) ->
         whole = gains / least
         scale = 1 / least if np.allclose(whole, np.rint(whole)) else 2.0**30 / gains.max()
         scale = min(scale, MAX_GAIN_SUM / total)
-    return Aim(
+    return PenalizedObjective(
         gains=np.ascontiguousarray(np.rint(gains * scale).astype(np.int64)),
         leaf_price=leaf * scale,
         column_prices=columns * scale,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from odtdsl.backends.decode_diagram import Draft, folded
-from odtdsl.backends.greedy.costs import Aim
+from odtdsl.backends.greedy.costs import PenalizedObjective
 from odtdsl.backends.greedy.scans import Scans
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
 from odtdsl.problem.ir.forms import Core
@@ -16,7 +16,7 @@ from odtdsl.problem.ir.raw import RawDiagram, RawNode, RawTest
 ROUNDS = 12
 
 
-class Rework:
+class DiagramLocalSearch:
     """A diagram while it is improved, for gains by row and label.
 
     Attributes
@@ -143,14 +143,16 @@ class Rework:
         return changed
 
 
-def pruned(core: Core, raw: RawDiagram, aim: Aim, scans: Scans, most: int | None) -> RawDiagram:
+def pruned(
+    core: Core, raw: RawDiagram, objective: PenalizedObjective, scans: Scans, most: int | None
+) -> RawDiagram:
     """The diagram without nodes above terminals only that cost more than they gain.
 
     Where there are more than `most` splits, those that gain least go, whatever they cost.
     """
-    gains = aim.gains.astype(np.float64)
+    gains = objective.gains.astype(np.float64)
     while raw.layers:
-        work = Rework(core, raw, gains, scans)
+        work = DiagramLocalSearch(core, raw, gains, scans)
         found: list[tuple[float, int, int, int]] = []
         for level, at in enumerate(work.arrivals()):
             for position, node in enumerate(work.layers[level]):
@@ -164,7 +166,7 @@ def pruned(core: Core, raw: RawDiagram, aim: Aim, scans: Scans, most: int | None
                         gains[rows[left], ~node.left].sum() + gains[rows[~left], ~node.right].sum()
                     )
                     column = core.families[node.split.family].column
-                    price = aim.split_price + float(aim.column_prices[column])
+                    price = objective.split_price + float(objective.column_prices[column])
                     found.append((float(now - sums[label]) - price, level, position, label))
         loss, level, position, label = min(found)
         many = sum(map(len, raw.layers))

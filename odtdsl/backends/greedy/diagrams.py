@@ -10,9 +10,9 @@ import numpy as np
 
 from odtdsl.backends.base import Limits, RawAnswer, Report
 from odtdsl.backends.decode_diagram import Draft, canonical, folded, simplify_diagram
-from odtdsl.backends.greedy.costs import Aim, Aims
-from odtdsl.backends.greedy.diagram_local_search import Rework, pruned
-from odtdsl.backends.greedy.incumbent import Judge
+from odtdsl.backends.greedy.costs import Lagrangian, PenalizedObjective
+from odtdsl.backends.greedy.diagram_local_search import DiagramLocalSearch, pruned
+from odtdsl.backends.greedy.incumbent import Incumbent
 from odtdsl.backends.greedy.layers import LayerGrower, Start
 from odtdsl.backends.greedy.scans import Scans
 from odtdsl.datasets.candidates import short_cut
@@ -40,41 +40,43 @@ def grow(core: Core, limits: Limits, start: RawDiagram | None, report: Report | 
     Under hyperplanes splits weigh one feature each, as in the study's first step. The status
     is `feasible` or `unknown`, never a proof.
     """
-    judge: Judge[RawDiagram] = Judge(core, limits, report)
+    incumbent: Incumbent[RawDiagram] = Incumbent(core, limits, report)
     if start is not None:
-        judge.offer(start)
-    _Starts(core, judge, limits.seed).run()
-    return judge.answer(None if judge.best is None else simplify_diagram(core, judge.best))
+        incumbent.offer(start)
+    _Starts(core, incumbent, limits.seed).run()
+    return incumbent.answer(
+        None if incumbent.best is None else simplify_diagram(core, incumbent.best)
+    )
 
 
 class _Starts:
-    """One run: starts over a judge."""
+    """One run: starts; the best diagram is kept."""
 
-    def __init__(self, core: Core, judge: Judge[RawDiagram], seed: int) -> None:
+    def __init__(self, core: Core, incumbent: Incumbent[RawDiagram], seed: int) -> None:
         self.core = core
-        self.judge = judge
+        self.incumbent = incumbent
         self.planes = core.diagram.splits == "hyperplane"
         widths = core.diagram.widths[: _depth(core)]
         self.axis = replace(core, skeleton=replace(core.diagram, widths=widths, splits="axis"))
         self.scans = Scans(self.axis)
         self.rng = np.random.default_rng(seed)
-        self.aims = Aims(core)
+        self.lagrangian = Lagrangian(core)
         self.most = _most_splits(core)
         self.required = _required(core)
         self.free = not any(clause.scope is Scope.PATH for clause in core.clauses)
 
     def run(self) -> None:
         for label in range(self.core.n_classes):
-            self.judge.offer(RawDiagram(entry=~label))
+            self.incumbent.offer(RawDiagram(entry=~label))
         idle = 0
         for widths, start, first in self._plans():
-            limit = WORK if self.judge.best is not None else 4 * WORK
-            if self.judge.stopped() or self.scans.work > limit or not self.scans.n_tests:
+            limit = WORK if self.incumbent.best is not None else 4 * WORK
+            if self.incumbent.stopped() or self.scans.work > limit or not self.scans.n_tests:
                 return
-            before = self.judge.values
+            before = self.incumbent.values
             self._attempt(widths, start, first)
-            idle = idle + 1 if self.judge.values == before else 0
-            if idle > PATIENCE and self.judge.best is not None:
+            idle = idle + 1 if self.incumbent.values == before else 0
+            if idle > PATIENCE and self.incumbent.best is not None:
                 return
 
     def _plans(self) -> Iterator[tuple[tuple[int, ...], Start, int | None]]:
@@ -94,27 +96,27 @@ class _Starts:
             yield widths[:depth], Start(share=SHARE, loose=attempt % 2 == 1), None
 
     def _attempt(self, widths: tuple[int, ...], start: Start, first: int | None) -> None:
-        aim = self.aims.current()
-        gains = aim.gains.astype(np.float64)
+        objective = self.lagrangian.current()
+        gains = objective.gains.astype(np.float64)
         grower = LayerGrower(self.axis, widths, self.scans, self.rng)
         layers: list[list[RawNode | None]] = [list(x) for x in grower.grow(gains, start, first)]
         grown = folded(Draft(entry=0, layers=layers)) if layers else None
         if grown is None or not grown.layers:
             return
         self._offer(grown)
-        self._offer(pruned(self.axis, grown, aim, self.scans, self.most))
-        if self.judge.stopped():
+        self._offer(pruned(self.axis, grown, objective, self.scans, self.most))
+        if self.incumbent.stopped():
             return
-        better = self._reworked(grown, aim)
-        small = pruned(self.axis, better, aim, self.scans, self.most)
+        better = self._improved(grown, objective)
+        small = pruned(self.axis, better, objective, self.scans, self.most)
         self._offer(small)
-        again = self._reworked(small, aim)
-        self._offer(pruned(self.axis, again, aim, self.scans, self.most))
+        again = self._improved(small, objective)
+        self._offer(pruned(self.axis, again, objective, self.scans, self.most))
 
-    def _reworked(self, raw: RawDiagram, aim: Aim) -> RawDiagram:
+    def _improved(self, raw: RawDiagram, objective: PenalizedObjective) -> RawDiagram:
         if not raw.layers:
             return raw
-        work = Rework(self.axis, raw, aim.gains.astype(np.float64), self.scans)
+        work = DiagramLocalSearch(self.axis, raw, objective.gains.astype(np.float64), self.scans)
         work.improve(set(range(len(self.core.columns))) if self.free else None)
         return work.raw() or raw
 
@@ -124,8 +126,8 @@ class _Starts:
         if self.planes:
             raw = _as_planes(self.core, raw)
         try:
-            self.judge.offer(raw)
-            self.aims.learn(DiagramEvaluation(self.core, raw))
+            self.incumbent.offer(raw)
+            self.lagrangian.learn(DiagramEvaluation(self.core, raw))
         except NotEvaluable:
             return
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtdsl.backends.greedy.costs import Aim
+from odtdsl.backends.greedy.costs import PenalizedObjective
 from odtdsl.backends.greedy.labels import leaf_options
 from odtdsl.backends.greedy.paths import PathRules
 from odtdsl.backends.greedy.tables import Node, Tables
@@ -30,7 +30,7 @@ class Plan:
     noise
         Scores are multiplied by exp(noise * normal).
     gain_last
-        Whether the last level goes for the aim itself instead of Gini.
+        Whether the last level goes for the objective itself instead of Gini.
     first
         The column of the root, where it is forced.
     full
@@ -61,14 +61,14 @@ class Grower:
             clause.literals for clause in tables.core.clauses if clause.scope is Scope.SPLIT
         ]
 
-    def grow(self, root: Node, aim: Aim, plan: Plan) -> Node:
+    def grow(self, root: Node, objective: PenalizedObjective, plan: Plan) -> Node:
         """Split `root`, a leaf, and what comes below it, the largest improvement first."""
         heap: list[tuple[float, int, Node, int, int]] = []
         count, n_leaves = 0, 1
 
         def consider(node: Node) -> None:
             nonlocal count
-            found = self._split_of(node, aim, plan)
+            found = self._split_of(node, objective, plan)
             if found is not None:
                 urgency, family, test = found
                 heapq.heappush(heap, (-urgency, count, node, family, test))
@@ -85,16 +85,18 @@ class Grower:
                 consider(child)
         return root
 
-    def _split_of(self, node: Node, aim: Aim, plan: Plan) -> tuple[float, int, int] | None:
+    def _split_of(
+        self, node: Node, objective: PenalizedObjective, plan: Plan
+    ) -> tuple[float, int, int] | None:
         """How urgent the best split of a node is, and the split; None where it stays a leaf."""
         remaining = plan.depth - node.level
         if remaining <= 0 or len(node.rows) < 2:
             return None
-        sums = aim.gains[node.rows].sum(axis=0)
+        sums = objective.gains[node.rows].sum(axis=0)
         unfinished = not self.rules.ends(node.above) or (
             self.on_leaves and not leaf_options(self.tables.core, node.rows).any()
         )
-        most = int(aim.gains[node.rows].max(axis=1).sum()) if len(sums) else 0
+        most = int(objective.gains[node.rows].max(axis=1).sum()) if len(sums) else 0
         pure = most == int(sums.max(initial=0))
         if (pure and not unfinished and not plan.full) or not self._has_support(node):
             return None
@@ -104,7 +106,7 @@ class Grower:
         if node.level == 0 and plan.first is not None:
             columns = [column for column in columns if column == plan.first]
         score = GAIN if plan.gain_last and remaining == 1 else GINI
-        families, tests, exact, gini = self.tables.best(node, columns, aim.gains, score)
+        families, tests, exact, gini = self.tables.best(node, columns, objective.gains, score)
         if not len(families):
             return None
         best = self._chosen(sums, exact, gini, score, plan.noise)
@@ -181,16 +183,18 @@ class Grower:
             if not folded:
                 return
 
-    def prune(self, root: Node, aim: Aim) -> None:
-        """Fold every split that does not pay for its leaves, exactly for the aim's prices."""
+    def prune(self, root: Node, objective: PenalizedObjective) -> None:
+        """Fold every split that does not pay for its leaves, exactly for the objective's prices."""
         values: dict[int, float] = {}
         for node in reversed(root.nodes()):
-            sums = aim.gains[node.rows].sum(axis=0)
-            alone = float(sums.max(initial=0)) - aim.leaf_price
+            sums = objective.gains[node.rows].sum(axis=0)
+            alone = float(sums.max(initial=0)) - objective.leaf_price
             if node.children:
                 left, right = node.children
                 column = self.tables.core.families[node.family].column
-                apart = values[id(left)] + values[id(right)] - float(aim.column_prices[column])
+                apart = (
+                    values[id(left)] + values[id(right)] - float(objective.column_prices[column])
+                )
                 if alone >= apart and self.rules.ends(node.above):
                     node.fold()
                 else:

@@ -6,7 +6,7 @@ import time
 from typing import TypeVar
 
 from odtdsl.backends.base import Limits, RawAnswer, Report, StageOutcome
-from odtdsl.backends.staged import Known
+from odtdsl.backends.staged import SearchState
 from odtdsl.problem.ir.diagrams import evaluated
 from odtdsl.problem.ir.evaluate import NotEvaluable
 from odtdsl.problem.ir.forms import Core
@@ -15,7 +15,7 @@ from odtdsl.problem.ir.raw import RawDiagram, RawTree
 M = TypeVar("M", RawTree, RawDiagram)
 
 
-class Judge(Known[M]):
+class Incumbent(SearchState[M]):
     """Keeps the tree or diagram that breaks nothing and is lexicographically least."""
 
     def __init__(self, core: Core, limits: Limits, report: Report | None) -> None:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from odtdsl.backends.greedy.costs import Aim, measures_of, near
+from odtdsl.backends.greedy.costs import PenalizedObjective, measures_of, near
 from odtdsl.backends.greedy.tables import Node
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
 from odtdsl.problem.ir.evaluate import Evaluation
@@ -18,8 +18,10 @@ BROKEN = 1e6
 """The violation of a clause that labels cannot mend, against at most about 1 for others."""
 
 
-def label_leaves(core: Core, root: Node, aim: Aim, *, flips: bool = True) -> None:
-    """Set the labels of all leaves: by the aim, then by flips while they help.
+def label_leaves(
+    core: Core, root: Node, objective: PenalizedObjective, *, flips: bool = True
+) -> None:
+    """Set the labels of all leaves: by the penalized objective, then by flips while they help.
 
     A flip helps if rules on the model are broken less, or as much and the objective is
     better.
@@ -27,7 +29,7 @@ def label_leaves(core: Core, root: Node, aim: Aim, *, flips: bool = True) -> Non
     leaves = root.leaves()
     options = np.array([leaf_options(core, leaf.rows) for leaf in leaves])
     options[~options.any(axis=1)] = True
-    gains = np.array([aim.gains[leaf.rows].sum(axis=0) for leaf in leaves])
+    gains = np.array([objective.gains[leaf.rows].sum(axis=0) for leaf in leaves])
     labels = np.where(options, gains, -1).argmax(axis=1)
     _set(leaves, labels)
     if flips and core.n_classes > 1 and (_has_rules(core) or _has_maxima(core)):

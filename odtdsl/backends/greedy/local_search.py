@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from odtdsl.backends.greedy.costs import Aim
+from odtdsl.backends.greedy.costs import PenalizedObjective
 from odtdsl.backends.greedy.growth import GINI, SIDES, Grower
 from odtdsl.backends.greedy.tables import Node, Tables
 from odtdsl.datasets.table import IntArray
@@ -15,7 +15,7 @@ from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
 
 
-def alternate(grower: Grower, root: Node, aim: Aim) -> None:
+def alternate(grower: Grower, root: Node, objective: PenalizedObjective) -> None:
     """Give each split, the root first, the test that its two subtrees as they are like best.
 
     The rows of what is below follow; splits that lose a side give way to the other one.
@@ -27,21 +27,21 @@ def alternate(grower: Grower, root: Node, aim: Aim) -> None:
         node = queue.pop(0)
         if not node.children:
             continue
-        _retest(grower, node, aim)
+        _retest(grower, node, objective)
         queue.extend(node.children)
     placed = tables.placed(root.raw())
     root.rows, root.family, root.test = placed.rows, placed.family, placed.test
     root.left, root.right, root.label = placed.left, placed.right, placed.label
 
 
-def _retest(grower: Grower, node: Node, aim: Aim) -> None:
+def _retest(grower: Grower, node: Node, objective: PenalizedObjective) -> None:
     """Replace the test of one split where the gain of its rows rises by it."""
     tables = grower.tables
     left, right = node.children
     rows = node.rows
     gains = np.zeros((tables.core.n_rows, 2), dtype=np.int64)
-    gains[rows, 0] = aim.gains[rows, _predictions(tables, left, rows)]
-    gains[rows, 1] = aim.gains[rows, _predictions(tables, right, rows)]
+    gains[rows, 0] = objective.gains[rows, _predictions(tables, left, rows)]
+    gains[rows, 1] = objective.gains[rows, _predictions(tables, right, rows)]
     now = int(gains[left.rows, 0].sum() + gains[right.rows, 1].sum())
     height = max(leaf.level for leaf in node.leaves()) - node.level
     columns = grower.rules.choices(node.above, height)
@@ -94,7 +94,9 @@ def _predictions(tables: Tables, node: Node, rows: IntArray) -> IntArray:
     return labels
 
 
-def with_column(grower: Grower, root: Node, column: int, aim: Aim, depth: int) -> None:
+def with_column(
+    grower: Grower, root: Node, column: int, objective: PenalizedObjective, depth: int
+) -> None:
     """Make some leaf, or split above two leaves, test a column: the one that loses least."""
     best: tuple[float, Node, int, int] | None = None
     for node in root.nodes():
@@ -103,10 +105,12 @@ def with_column(grower: Grower, root: Node, column: int, aim: Aim, depth: int) -
             continue
         if column not in grower.rules.choices(node.above, depth - node.level):
             continue
-        families, tests, exact, gini = grower.tables.best(node, [column], aim.gains, GINI)
+        families, tests, exact, gini = grower.tables.best(node, [column], objective.gains, GINI)
         if len(families):
             at = int(np.lexsort((gini, exact))[-1])
-            leaves = [aim.gains[leaf.rows].sum(axis=0).max(initial=0) for leaf in node.leaves()]
+            leaves = [
+                objective.gains[leaf.rows].sum(axis=0).max(initial=0) for leaf in node.leaves()
+            ]
             rise = float(exact[at]) - float(sum(leaves))
             if best is None or rise > best[0]:
                 best = (rise, node, int(families[at]), int(tests[at]))

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from odtdsl.backends.exact.lowering import features, to_raw
-from odtdsl.backends.greedy.incumbent import Judge
+from odtdsl.backends.greedy.incumbent import Incumbent
 from odtdsl.backends.greedy.regression import RegressionGrowth, Root, no_tests, table_of
 from odtdsl.backends.greedy.tables import Node
 from odtdsl.base import engine
@@ -50,8 +50,10 @@ def softened(core: Core) -> Core:
 class OutputGrowth(RegressionGrowth):
     """One tree, grown as asked, and folded where rules or prices want it."""
 
-    def __init__(self, core: Core, judge: Judge[RawTree], seed: int, growth: Growth) -> None:
-        super().__init__(core, judge, seed)
+    def __init__(
+        self, core: Core, incumbent: Incumbent[RawTree], seed: int, growth: Growth
+    ) -> None:
+        super().__init__(core, incumbent, seed)
         self.growth = growth
         self.kind = "squared" if (loss := loss_in(core)) is None else loss.kind
         self.found = feasible_set(core) or anything(len(target_weights(core)))
@@ -65,8 +67,8 @@ class OutputGrowth(RegressionGrowth):
             super().run()
             return
         whole = self._tidied(whole)
-        self.judge.offer(whole)
-        if self.judge.best is None or self.price:
+        self.incumbent.offer(whole)
+        if self.incumbent.best is None or self.price:
             self._fold(self.tables.placed(whole))
 
     def _tidied(self, tree: RawTree) -> RawTree:
@@ -129,7 +131,7 @@ class OutputGrowth(RegressionGrowth):
             leaf=leaf,
             split_price=float(growth.split_penalty),
             leaf_price=float(price),
-            interrupted=self.judge.stopped,
+            interrupted=self.incumbent.stopped,
         )
 
     def _outputs(self, tree: engine.Tree) -> FloatArray:
@@ -155,7 +157,7 @@ class OutputGrowth(RegressionGrowth):
 
     def _offer(self, root: Node) -> None:
         self.tables.work += 100 * len(root.nodes())
-        self.judge.offer(self._tidied(self._filled(root)))
+        self.incumbent.offer(self._tidied(self._filled(root)))
 
     def _filled(self, node: Node) -> RawTree:
         if node.left is None or node.right is None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtdsl.backends.greedy.incumbent import Judge
+from odtdsl.backends.greedy.incumbent import Incumbent
 from odtdsl.backends.greedy.paths import PathRules
 from odtdsl.backends.greedy.tables import Node, Tables
 from odtdsl.backends.greedy.thresholds import Thresholds
@@ -68,12 +68,12 @@ def no_tests(rows: int) -> engine.RankTable:
 
 
 class RegressionGrowth:
-    """One run: growth with and without look-ahead, then restarts, all offered to a judge."""
+    """One run: growth with and without look-ahead, then restarts."""
 
     def __init__(
-        self, core: Core, judge: Judge[RawTree], seed: int, *, brief: bool = False
+        self, core: Core, incumbent: Incumbent[RawTree], seed: int, *, brief: bool = False
     ) -> None:
-        self.core, self.judge, self.brief = core, judge, brief
+        self.core, self.incumbent, self.brief = core, incumbent, brief
         self.tables = Tables(core)
         self.thresholds = Thresholds(core, self.tables)
         self.rules = PathRules(core)
@@ -90,10 +90,10 @@ class RegressionGrowth:
         """Offer trees until the effort is spent."""
         self._offer(self.tables.root())
         for share, ahead, depth in self._plans():
-            if self.judge.stopped() or self.tables.work > WORK:
+            if self.incumbent.stopped() or self.tables.work > WORK:
                 return
             self._attempt(share, ahead, depth)
-            if self.brief and self.judge.best is not None:
+            if self.brief and self.incumbent.best is not None:
                 return
 
     def _plans(self) -> Iterator[tuple[float, bool, int]]:
@@ -113,7 +113,7 @@ class RegressionGrowth:
         """Offer a tree, and without the splits that rules or prices take away."""
         self._offer(root)
         for node in reversed(root.splits()):  # rules on leaves and prices, from below
-            if self.judge.stopped():
+            if self.incumbent.stopped():
                 return
             bottom = not any(child.children for child in node.children)
             if bottom and (not self._worthy(node) or not self._ends(node)):
@@ -125,7 +125,7 @@ class RegressionGrowth:
         tree = root.raw()
         if tree not in self.offered:  # outputs are those of the splits
             self.offered.add(tree)
-            self.judge.offer(fitted(self.core, tree))
+            self.incumbent.offer(fitted(self.core, tree))
 
     # ---- one tree
 
@@ -144,7 +144,7 @@ class RegressionGrowth:
 
         consider(root)
         n_leaves = 1
-        while heap and not self.judge.stopped():
+        while heap and not self.incumbent.stopped():
             if self.tables.leaves is not None and n_leaves >= self.tables.leaves:
                 break
             _, _, node, split = heapq.heappop(heap)
@@ -191,7 +191,7 @@ class RegressionGrowth:
             weights=self.weights[node.rows],
             absolute=self.absolute,
         )
-        limits = engine.Limits(interrupted=self.judge.stopped)
+        limits = engine.Limits(interrupted=self.incumbent.stopped)
         found = engine.solve_regression(problem, limits)
         if found.tree is None or found.objective is None:
             return None

@@ -110,7 +110,7 @@ class Solver:
             if left <= 0:
                 return Run(verdict="stopped", point=None, bound=-np.inf)
             self.options(time_limit=float(left) + self.highs.getRunTime())
-        watch = _Watch()
+        watch = _Callbacks()
         thread = threading.Thread(target=self._work, args=(watch,), name="highs", daemon=True)
         thread.start()
         best = Run(verdict="stopped", point=None, bound=-np.inf)
@@ -135,7 +135,7 @@ class Solver:
             raise watch.failure
         return self._read()
 
-    def _work(self, watch: _Watch) -> None:
+    def _work(self, watch: _Callbacks) -> None:
         try:
             callbacks = (
                 (self.highs.cbMipInterrupt, watch.interrupt),
@@ -170,7 +170,7 @@ class Solver:
         return Run(verdict="stopped", point=point, bound=bound if bound < np.inf else -np.inf)
 
 
-_left: list[tuple[Solver, _Watch, threading.Thread]] = []
+_left: list[tuple[Solver, _Callbacks, threading.Thread]] = []
 """Runs that were left to end by themselves."""
 
 
@@ -198,15 +198,15 @@ def _silence() -> None:
                 solver.highs.stopCallback(event.callback_type)
 
 
-Told = tuple[FloatArray | None, float]
+Event = tuple[FloatArray | None, float]
 """A better solution, if there is one, and a bound."""
 
 
-class _Watch:
+class _Callbacks:
     """What HiGHS' thread tells, and whether it is to stop. Nothing is raised through C++."""
 
     def __init__(self) -> None:
-        self.events: queue.SimpleQueue[Told] = queue.SimpleQueue()
+        self.events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self.stop = False
         self.ended = False
         self.failure: BaseException | None = None
@@ -230,7 +230,7 @@ class _Watch:
         self.events.put((point, float(event.data_out.mip_dual_bound)))
 
 
-def _told(told: Told, best: Run, improved: Improved | None, moved: Moved | None) -> Run:
+def _told(told: Event, best: Run, improved: Improved | None, moved: Moved | None) -> Run:
     """Pass on an event; the best run so far."""
     point, bound = told
     if point is not None and improved is not None:

@@ -21,7 +21,7 @@ from odtdsl.backends.clauses.lowering import (
     shape_of,
 )
 from odtdsl.backends.clauses.sums import at_most
-from odtdsl.backends.sat.search import Live
+from odtdsl.backends.sat.search import DepthSolver
 from odtdsl.backends.staged import Stopped
 from odtdsl.datasets.table import BoolArray
 from odtdsl.problem.ir.evaluate import Evaluation
@@ -32,7 +32,7 @@ from odtdsl.problem.ir.problem import TreeSkeleton
 from odtdsl.problem.ir.raw import RawTree
 
 
-class Assuming:
+class RuleAssumptions:
     """The rules of a problem, each under its name, and two bounds of the skeleton.
 
     Parameters
@@ -56,7 +56,7 @@ class Assuming:
         shape = replace(shape, allowed=everything, clauses=(), idle=True)
         lowered = Lowered(replace(bare, filters=()), deepest(core), shape)
         self.core, self.formula, self.tree = core, lowered.formula, lowered.tree
-        self.live = Live(lowered, limits)
+        self.live = DepthSolver(lowered, limits)
         names = {clause.origin.rule for clause in core.clauses}
         names |= {one.origin.rule for one in core.filters} | {DEPTH_BOUND, LEAVES_BOUND}
         self.selector = {name: self.formula.variable(f"asked: {name}") for name in sorted(names)}

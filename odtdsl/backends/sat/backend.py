@@ -123,11 +123,11 @@ class Sat(BackEnd):
         self, core: Core, limits: Limits, *, depth: int | None, leaves: int | None
     ) -> Assumptions | None:
         """One formula for all questions, where each rule has clauses of its own."""
-        from odtdsl.backends.sat.assumptions import Assuming
+        from odtdsl.backends.sat.assumptions import RuleAssumptions
 
-        if not Assuming.takes(core):
+        if not RuleAssumptions.takes(core):
             return None
-        return Assuming(core, limits, depth=depth, leaves=leaves)
+        return RuleAssumptions(core, limits, depth=depth, leaves=leaves)
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         """Size of the formula with all rows, at the depth that the skeleton allows (at most 3

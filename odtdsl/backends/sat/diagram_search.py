@@ -18,7 +18,7 @@ from odtdsl.backends.clauses.diagram_rules import DiagramRules
 from odtdsl.backends.clauses.diagrams import DiagramCode
 from odtdsl.backends.clauses.lowering import demands
 from odtdsl.backends.decode_diagram import Draft, folded
-from odtdsl.backends.sat.search import Asking, Bounded, agreeing_on, checked
+from odtdsl.backends.sat.search import BoundedSum, IncrementalSolver, agreeing_on, checked
 from odtdsl.backends.sat.solvers import DEFAULT
 from odtdsl.backends.staged import StagedSearch
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
@@ -41,7 +41,7 @@ class DiagramSearch(StagedSearch[RawDiagram]):
         self.allowed, _, self.clauses = demands(core)
         self.code = DiagramCode(core)
         self.code.formula.tick = lambda: checked(limits)
-        self.asking = Asking(self.code.formula, limits, solver)
+        self.incremental = IncrementalSolver(self.code.formula, limits, solver)
         self.whole = False
         if start is not None and not DiagramEvaluation(core, start).violations():
             self.take(start)
@@ -55,7 +55,7 @@ class DiagramSearch(StagedSearch[RawDiagram]):
 
     def close(self) -> None:
         """Let go of the solver."""
-        self.asking.close()
+        self.incremental.close()
 
     def _begin(self) -> None:
         """All rules, and the rows where some measure speaks of them."""
@@ -75,7 +75,7 @@ class DiagramSearch(StagedSearch[RawDiagram]):
                 return False
             self.take(first)
         form, formula = self.core.objective[stage], self.code.formula
-        total = Bounded(formula, self.rules.stage(form))
+        total = BoundedSum(formula, self.rules.stage(form))
         whole = form.measure.denominator if isinstance(form, LinearStage) else 1
         while True:
             value = self.values[stage]
@@ -113,7 +113,7 @@ class DiagramSearch(StagedSearch[RawDiagram]):
     ) -> RawDiagram | None:
         """A diagram that keeps all of the problem and has a stage below a value, where asked."""
         while True:
-            true = self.asking.true(assumptions)
+            true = self.incremental.true(assumptions)
             if true is None:
                 return None
             found = self.code.decode(true)
@@ -161,7 +161,7 @@ class DiagramSearch(StagedSearch[RawDiagram]):
 
     def counters(self) -> tuple[tuple[str, int], ...]:
         """Calls of the solver, and kinds of rows in the formula."""
-        return (("calls", self.asking.calls), ("rows", self.code.kinds_in))
+        return (("calls", self.incremental.calls), ("rows", self.code.kinds_in))
 
 
 def measures(core: Core, clauses: tuple[Clause, ...]) -> list[Additive]:

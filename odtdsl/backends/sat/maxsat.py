@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from odtdsl.backends.clauses.formula import Formula
 from odtdsl.backends.clauses.lowering import Lowered
-from odtdsl.backends.sat.search import Goal, Live, Search, stopped, watched
+from odtdsl.backends.sat.search import DepthSolver, Goal, Search, stopped, watched
 from odtdsl.backends.staged import Stopped
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import LinearStage
@@ -21,7 +21,7 @@ from odtdsl.problem.ir.forms import LinearStage
 class MaxSatSearch(Search):
     """A first tree and depths by a SAT solver, sums by RC2."""
 
-    def _improve(self, live: Live, stage: int) -> None:
+    def _improve(self, live: DepthSolver, stage: int) -> None:
         form = self.core.objective[stage]
         if not isinstance(form, LinearStage):
             super()._improve(live, stage)

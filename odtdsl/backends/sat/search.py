@@ -60,7 +60,7 @@ class Code(Protocol):
         """Add the clauses of some training rows."""
 
 
-class Asking:
+class IncrementalSolver:
     """A SAT solver with a formula that grows between its calls."""
 
     def __init__(
@@ -110,7 +110,7 @@ class Asking:
         return found
 
 
-class Live(Asking):
+class DepthSolver(IncrementalSolver):
     """A SAT solver with a problem at one depth, to which rows and bounds are added."""
 
     def __init__(
@@ -183,7 +183,7 @@ def watched(limits: Limits, interrupt: Callable[[], object]) -> Iterator[None]:
         watcher.join()
 
 
-class Bounded:
+class BoundedSum:
     """A sum under bounds that may fall; equal weights are counted once for all bounds."""
 
     def __init__(self, formula: Formula, terms: Terms) -> None:
@@ -218,7 +218,7 @@ class Goal:
         self.form = lowered.core.objective[stage]
         if isinstance(self.form, LinearStage):
             terms = lowered.rules.terms(self.form.measure, Scope.MODEL, 0)
-            self.sum = Bounded(lowered.formula, terms)
+            self.sum = BoundedSum(lowered.formula, terms)
 
     def below(self, value: Fraction, guard: tuple[int, ...]) -> None:
         """The stage is less than a value that some tree has."""
@@ -264,7 +264,7 @@ class Search(UpwardSearch[RawTree]):
         self.shape = shape_of(core)
         self.simple = self._first_shape()
         self.calls = 0
-        self.live: Live | None = None
+        self.live: DepthSolver | None = None
         if start is not None and not violations(core, start):
             self.take(start)
 
@@ -308,7 +308,7 @@ class Search(UpwardSearch[RawTree]):
         self._improve(self.live, stage)
         return True
 
-    def _improve(self, live: Live, stage: int) -> None:
+    def _improve(self, live: DepthSolver, stage: int) -> None:
         lowered, formula = live.lowered, live.lowered.formula
         assert isinstance(lowered, Lowered), "the study's encoding has its own search"
         goal = Goal(lowered, stage)
@@ -341,7 +341,7 @@ class Search(UpwardSearch[RawTree]):
             return False
         return self.live.lowered.tree.depth == depth
 
-    def _open(self, depth: int, shape: Shape) -> Live:
+    def _open(self, depth: int, shape: Shape) -> DepthSolver:
         """The formula at a depth, with the rows that mattered before."""
         rows = [] if self.live is None else list(self.live.lowered.tree.rows_in)
         self.close()
@@ -349,7 +349,7 @@ class Search(UpwardSearch[RawTree]):
         formula = Formula(tick=lambda: checked(self.limits))
         lowered = Lowered(self.core, depth, shape, formula=formula)
         lowered.add_rows(rows)
-        self.live = Live(lowered, self.limits, self.solver)
+        self.live = DepthSolver(lowered, self.limits, self.solver)
         return self.live
 
     def close(self) -> None:

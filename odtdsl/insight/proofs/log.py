@@ -101,19 +101,19 @@ def spec_lines(problem: Problem) -> tuple[str, ...]:
 
 def refute(core: Core, claim: Claim, limits: Limits) -> Refutation | None:
     """The formula of a claim on the rows that matter, and the steps of a solver on it."""
-    from odtdsl.backends.sat.search import Live
+    from odtdsl.backends.sat.search import DepthSolver
     from odtdsl.backends.staged import Stopped
 
     if depth_of(core, claim) < 0:
         return None
     lowered = formula(core, claim, ())
-    live = Live(lowered, limits)
+    live = DepthSolver(lowered, limits)
     try:
         _must_fail(live)
         rows = None if lowered.shape.every else tuple(sorted(lowered.in_))
         lowered = formula(core, claim, () if rows is None else rows)
         live.close()
-        live = Live(lowered, limits, SOLVER, with_proof=True)
+        live = DepthSolver(lowered, limits, SOLVER, with_proof=True)
         _must_fail(live)
         steps = _ended(live.solver.get_proof() or [])
     except Stopped:
@@ -129,9 +129,9 @@ def refute(core: Core, claim: Claim, limits: Limits) -> Refutation | None:
 
 
 def _must_fail(live: object) -> None:
-    from odtdsl.backends.sat.search import Live
+    from odtdsl.backends.sat.search import DepthSolver
 
-    assert isinstance(live, Live)
+    assert isinstance(live, DepthSolver)
     if live.tree([]) is not None:
         raise RuntimeError("a tree was found that is better than the one proven optimal")
 

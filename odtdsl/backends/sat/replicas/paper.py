@@ -23,7 +23,7 @@ from odtdsl.backends.clauses.formula import Formula
 from odtdsl.backends.clauses.lowering import Shape, shape_of
 from odtdsl.backends.clauses.tree import grown, prefixes
 from odtdsl.backends.sat.encoding import Encoding
-from odtdsl.backends.sat.search import Live, Search, checked
+from odtdsl.backends.sat.search import DepthSolver, Search, checked
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.families import admissible
@@ -164,7 +164,7 @@ def features_of(core: Core, tests: list[tuple[int, int]]) -> BoolArray:
     return np.stack(columns, axis=1)
 
 
-class OneByOne(Live):
+class RowByRowSolver(DepthSolver):
     """Algorithm 3: one row that is predicted wrong after the other."""
 
     def _wrong(self, tree: RawTree) -> list[int]:
@@ -174,10 +174,12 @@ class OneByOne(Live):
 class PaperSearch(Search):
     """DT_depth, then DT_size."""
 
-    def _open(self, depth: int, shape: Shape, leaves: int | None = None) -> Live:
+    def _open(self, depth: int, shape: Shape, leaves: int | None = None) -> DepthSolver:
         self.close()
         checked(self.limits)
-        self.live = OneByOne(PaperCode(self.core, depth, shape, leaves), self.limits, self.solver)
+        self.live = RowByRowSolver(
+            PaperCode(self.core, depth, shape, leaves), self.limits, self.solver
+        )
         return self.live
 
     def minimize(self, stage: int) -> bool:
