@@ -1,4 +1,4 @@
-"""Whether a `worlds.Model` is monotone in a column, by probes of the whole feature space."""
+"""Whether a `tiny_tables.Model` is monotone in a column, by probes of the whole feature space."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from fractions import Fraction
 from itertools import pairwise, permutations
 from typing import Any
 
-from worlds import LEVELS, Leaf, Model, Split, World
+from tiny_tables import LEVELS, Leaf, Model, Split, TinyTable
 
 
-def monotone(world: World, model: Model, column: int, rising: bool) -> bool:
+def monotone(tiny: TinyTable, model: Model, column: int, rising: bool) -> bool:
     """No two points that agree but in the column are predicted against the direction.
 
     Per leaf and column, the probes that reach it: all cells that no test tells apart have
     one. Two leaves share a point of the other columns iff every one of these has a probe.
     """
-    probes = [_probes(world, model, c) for c in range(len(world.columns))]
+    probes = [_probes(tiny, model, c) for c in range(len(tiny.columns))]
     reach = [
         (
             leaf.label,
             [
-                {i for i, x in enumerate(of) if _arrives(world, leaf, c, x)}
+                {i for i, x in enumerate(of) if _arrives(tiny, leaf, c, x)}
                 for c, of in enumerate(probes)
             ],
         )
         for leaf in model.leaves
     ]
-    order = [world.rising.index(name) for name in world.classes]
+    order = [tiny.rising.index(name) for name in tiny.classes]
     for (low, here), (high, there) in permutations(reach, 2):
         falls = order[low] > order[high] if rising else order[low] < order[high]
         ours = [probes[column][i] for i in here[column] if probes[column][i] is not None]
@@ -38,9 +38,9 @@ def monotone(world: World, model: Model, column: int, rising: bool) -> bool:
     return True
 
 
-def _probes(world: World, model: Model, index: int) -> list[Any]:
+def _probes(tiny: TinyTable, model: Model, index: int) -> list[Any]:
     """Cells of a column in rising order, one at least for each set that no test tells apart."""
-    column = world.columns[index]
+    column = tiny.columns[index]
     missing: list[Any] = [None] if None in column.cells else []
     if column.kind == "ordered":
         return [*map(Fraction, range(len(LEVELS))), *missing]
@@ -49,26 +49,26 @@ def _probes(world: World, model: Model, index: int) -> list[Any]:
     cuts = {Fraction(x) for x in column.edges} | {
         at
         for split in model.splits
-        if split.test.column == index and (at := _placed(world, split)) is not None
+        if split.test.column == index and (at := _placed(tiny, split)) is not None
     }
     ends = sorted(cuts) or [Fraction(0)]
     between = [(a + b) / 2 for a, b in pairwise(ends)]
     return [*sorted([ends[0] - 1, *ends, *between, ends[-1] + 1]), *missing]
 
 
-def _placed(world: World, split: Split) -> Fraction | None:
-    """Where a ranked split stands; `Judge` has found it, under the rules on thresholds."""
-    return world.placed[split] if split.test.kind == "<=" else None
+def _placed(tiny: TinyTable, split: Split) -> Fraction | None:
+    """Where a ranked split stands; `RuleChecker` has found it, under the rules on thresholds."""
+    return tiny.placed[split] if split.test.kind == "<=" else None
 
 
-def _arrives(world: World, leaf: Leaf, column: int, cell: object) -> bool:
+def _arrives(tiny: TinyTable, leaf: Leaf, column: int, cell: object) -> bool:
     """Whether a cell passes all tests of its column on the way to a leaf."""
     for split, left in leaf.above:
         if split.test.column == column:
             goes = (
                 split.test.missing_left
                 if cell is None
-                else split.test.passes(cell, _placed(world, split))
+                else split.test.passes(cell, _placed(tiny, split))
             )
             if bool(goes) != left:
                 return False

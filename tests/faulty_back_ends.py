@@ -11,7 +11,7 @@ from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawModel
 
 
-class Right(Sat):
+class Faultless(Sat):
     """No fault."""
 
     def wrong(self, answer: RawAnswer) -> RawAnswer:
@@ -27,14 +27,14 @@ class Right(Sat):
         return self.wrong(super().solve(core, limits, start, report))
 
 
-class NothingThere(Right):
+class AlwaysInfeasible(Faultless):
     """It says that no model satisfies the rules."""
 
     def wrong(self, answer: RawAnswer) -> RawAnswer:
         return RawAnswer(status="infeasible")
 
 
-class ProvesItsStart(Right):
+class ProvesItsStart(Faultless):
     """It calls what it was given the best."""
 
     def solve(
@@ -55,7 +55,7 @@ class ProvesItsStart(Right):
         return replace(answer, stages=(stage,), model=model)
 
 
-class BoundTooHigh(Right):
+class BoundTooHigh(Faultless):
     """It found nothing, and says that there is nothing as good as there is."""
 
     def wrong(self, answer: RawAnswer) -> RawAnswer:

@@ -1,4 +1,4 @@
-"""The function of a `worlds.Model`: its labels at one point of every part of the space.
+"""The function of a `tiny_tables.Model`: its labels at one point of every part of the space.
 
 Written from the language reference; it uses nothing of the package.
 """
@@ -10,27 +10,27 @@ from fractions import Fraction
 from itertools import pairwise, product
 from typing import Any
 
-from worlds import LEVELS, Column, Model, Split, World
+from tiny_tables import LEVELS, Column, Model, Split, TinyTable
 
 Point = tuple[object, ...]
 UNSEEN = "unseen"
 
 
-def points(world: World, models: Iterable[Model]) -> list[Point]:
+def points(tiny: TinyTable, models: Iterable[Model]) -> list[Point]:
     """Points such that models that agree on all of them agree everywhere.
 
     Numbers stand for the part of the line between two thresholds, or for a bin. Missing cells
     are for columns where the training rows have some.
     """
-    thresholds: list[set[Fraction]] = [set() for _ in world.columns]
+    thresholds: list[set[Fraction]] = [set() for _ in tiny.columns]
     for model in models:
         for split in model.splits:
             if split.test.kind == "<=":
-                placed = world.placed[split]
+                placed = tiny.placed[split]
                 assert placed is not None, "the model is admitted"
                 thresholds[split.test.column].add(placed)
     each = [
-        _cells(column, sorted(own)) for column, own in zip(world.columns, thresholds, strict=True)
+        _cells(column, sorted(own)) for column, own in zip(tiny.columns, thresholds, strict=True)
     ]
     return list(product(*each))
 
@@ -49,40 +49,42 @@ def _cells(column: Column, thresholds: Sequence[Fraction]) -> list[Any]:
     return [*found, None] if None in column.cells else found
 
 
-def labels(world: World, model: Model, at: Sequence[Point], *, sides_stay: bool) -> tuple[int, ...]:
+def labels(
+    tiny: TinyTable, model: Model, at: Sequence[Point], *, sides_stay: bool
+) -> tuple[int, ...]:
     """The model's label at each point.
 
     Where no row of a split has a missing cell, one goes to the side of more weight, unless the
     spec says where to; with `sides_stay`, as under rules on directions, to the side of the test.
     """
-    return tuple(_label(world, model, point, sides_stay) for point in at)
+    return tuple(_label(tiny, model, point, sides_stay) for point in at)
 
 
-def _label(world: World, model: Model, point: Point, sides_stay: bool) -> int:
+def _label(tiny: TinyTable, model: Model, point: Point, sides_stay: bool) -> int:
     while isinstance(model.root, tuple):
         split, left, right = model.root
-        model = left if _goes_left(world, split, point, sides_stay) else right
+        model = left if _goes_left(tiny, split, point, sides_stay) else right
     return model.root.label
 
 
-def _goes_left(world: World, split: Split, point: Point, sides_stay: bool) -> bool:
-    test, column = split.test, world.columns[split.test.column]
+def _goes_left(tiny: TinyTable, split: Split, point: Point, sides_stay: bool) -> bool:
+    test, column = split.test, tiny.columns[split.test.column]
     cell = point[test.column]
     if cell is not None:
-        return test.passes(cell, world.placed.get(split))
+        return test.passes(cell, tiny.placed.get(split))
     if column.missing in ("left", "right"):
         return column.missing == "left"
-    rows = world.rows(split.rows)
+    rows = tiny.rows(split.rows)
     if sides_stay or any(column.cells[row] is None for row in rows):
         return bool(test.missing_left)
-    return world.weight(split.left_rows) >= world.weight(split.rows & ~split.left_rows)
+    return tiny.weight(split.left_rows) >= tiny.weight(split.rows & ~split.left_rows)
 
 
-def frame(world: World, at: Sequence[Point]) -> dict[str, list[Any]]:
+def frame(tiny: TinyTable, at: Sequence[Point]) -> dict[str, list[Any]]:
     """The points as data for a predictor."""
     return {
         column.name: [_written(column, point[i]) for point in at]
-        for i, column in enumerate(world.columns)
+        for i, column in enumerate(tiny.columns)
     }
 
 

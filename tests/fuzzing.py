@@ -24,7 +24,7 @@ LONGEST = 30_000
 PACKAGE = str(Path(__file__).resolve().parents[1] / "odtdsl")
 
 
-class Hang(BaseException):
+class InputTimeout(BaseException):
     """An input took too long. No `Exception`, so that nothing on the way catches it."""
 
 
@@ -101,8 +101,8 @@ def outcome(
     try:
         with _limited(), _traced(seen):
             target.run(data)
-    except Hang:
-        return "Hang", traceback.format_exc()
+    except InputTimeout:
+        return "InputTimeout", traceback.format_exc()
     except Exception as failure:
         frames = traceback.extract_tb(failure.__traceback__)
         ours = [f for f in frames if f.filename.startswith(PACKAGE)] or frames
@@ -110,7 +110,7 @@ def outcome(
         return place, traceback.format_exc()
     spent = time.process_time() - began
     if spent > HANG:  # in native code, which no signal interrupts
-        return "Hang", f"{spent:.1f} s"
+        return "InputTimeout", f"{spent:.1f} s"
     return None
 
 
@@ -178,7 +178,7 @@ def _keep(
     known = report.finds.get(place)
     if known is not None and len(known[0]) <= len(data):
         return
-    small = data if place == "Hang" or known is not None else smaller(target, data, place)
+    small = data if place == "InputTimeout" or known is not None else smaller(target, data, place)
     if known is None:
         tell(f"{target.name}: {place}\n{trace}")
     report.finds[place] = (small, trace)
@@ -186,13 +186,13 @@ def _keep(
 
 @contextlib.contextmanager
 def _limited() -> Iterator[None]:
-    """Raise `Hang` after `HANG` seconds of processor time, where the system can."""
+    """Raise `InputTimeout` after `HANG` seconds of processor time, where the system can."""
     if not hasattr(signal, "setitimer"):
         yield
         return
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
-        raise Hang
+        raise InputTimeout
 
     before = signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, HANG)

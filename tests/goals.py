@@ -1,4 +1,4 @@
-"""Objectives as a spec writes them, each stage with its value on a `worlds.Model`."""
+"""Objectives as a spec writes them, each stage with its value on a `tiny_tables.Model`."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import random
 from fractions import Fraction
 
 from meanings import Goal, Measures, gap_of
-from worlds import Model, World, decimal
+from tiny_tables import Model, TinyTable, decimal
 
 
-def goals(rng: random.Random, world: World) -> list[Goal]:
+def goals(rng: random.Random, tiny: TinyTable) -> list[Goal]:
     """One to three stages."""
-    draw = Measures(rng, world)
-    return [_goal(rng, world, draw) for _ in range(rng.choice([1, 1, 1, 1, 2, 2, 3]))]
+    draw = Measures(rng, tiny)
+    return [_goal(rng, tiny, draw) for _ in range(rng.choice([1, 1, 1, 1, 2, 2, 3]))]
 
 
-def plain_goals(rng: random.Random, world: World) -> list[Goal]:
+def plain_goals(rng: random.Random, tiny: TinyTable) -> list[Goal]:
     """Stages of losses and leaves only, which a search without rules takes."""
-    draw = Measures(rng, world)
+    draw = Measures(rng, tiny)
     leaves = Goal(text="leaves", sign=1, value=draw.plain("leaves")[1])
     depth = Goal(text="depth", sign=1, value=draw.plain("depth")[1])
     text, value = draw.any_of("errors", "loss", "accuracy", "expected_loss", "error_rate")
@@ -34,7 +34,7 @@ def plain_goals(rng: random.Random, world: World) -> list[Goal]:
     )
 
 
-def _goal(rng: random.Random, world: World, draw: Measures) -> Goal:
+def _goal(rng: random.Random, tiny: TinyTable, draw: Measures) -> Goal:
     factor = Fraction(rng.choice(["0.005", "0.25", "1", "2"]))
     errors, depth = draw.wrong(None), draw.plain("depth")[1]
     match rng.randrange(11):
@@ -76,7 +76,7 @@ def _goal(rng: random.Random, world: World, draw: Measures) -> Goal:
                 value=lambda m: abs(a(m) - b(m)) + factor * len(m.leaves),
             )
         case 8:
-            return weighting(rng, world)
+            return weighting(rng, tiny)
         case _:
             text, value = draw.any_of(
                 "errors",
@@ -92,35 +92,33 @@ def _goal(rng: random.Random, world: World, draw: Measures) -> Goal:
             return Goal(text=text, sign=rng.choice([1, -1]), value=value)
 
 
-def weighting(rng: random.Random, world: World) -> Goal:
+def weighting(rng: random.Random, tiny: TinyTable) -> Goal:
     """A random number for every row and class that it is predicted as; `r0` is row 0, ..."""
     price = {
         (row, label): rng.randint(-2, 6)
-        for row in range(world.n)
-        for label in range(len(world.classes))
+        for row in range(tiny.n)
+        for label in range(len(tiny.classes))
         if rng.random() < 0.7
     }
-    for column in range(len(world.columns)):
+    for column in range(len(tiny.columns)):
         price[column, -1] = rng.choice([0, 0, 0, 1, -1])
     terms = []
     for (row, label), size in price.items():
         if label < 0:  # `row` is a column
-            what = f"tests({world.names([row])})"
+            what = f"tests({tiny.names([row])})"
         else:
-            what = f'count_predicted("{world.classes[label]}", r{row})'
+            what = f'count_predicted("{tiny.classes[label]}", r{row})'
         terms.append(f"{'-' if size < 0 else '+'} {abs(size)} * {what}")
 
     def value(model: Model) -> Fraction:
         paid = sum(
-            price.get((row, leaf.label), 0)
-            for leaf in model.leaves
-            for row in world.rows(leaf.rows)
+            price.get((row, leaf.label), 0) for leaf in model.leaves for row in tiny.rows(leaf.rows)
         )
         return Fraction(paid + sum(price[split.test.column, -1] for split in model.splits))
 
     return Goal(text=f"0 {' '.join(terms)}", sign=1, value=value, of_rows=True)
 
 
-def row_groups(world: World) -> list[str]:
+def row_groups(tiny: TinyTable) -> list[str]:
     """The statements that name single rows, as `weighting` does."""
-    return [f"group r{row} = row in {{{row}}}" for row in range(world.n)]
+    return [f"group r{row} = row in {{{row}}}" for row in range(tiny.n)]

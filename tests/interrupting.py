@@ -66,7 +66,7 @@ LOSSES = ("mse", "mae", "mse + 0.05 * leaves", "mse then leaves", "mae then leav
 
 
 @dataclass
-class Looks:
+class CountingClock:
     """A clock and an interrupt that count how often they are looked at; `at`: where to stop."""
 
     at: int | None = None
@@ -87,7 +87,7 @@ class Looks:
 
 
 @contextmanager
-def looking(looks: Looks, work: int = WORK) -> Iterator[None]:
+def looking(looks: CountingClock, work: int = WORK) -> Iterator[None]:
     """All searches inside look here, native ones after so many visits of rows.
 
     The search for good trees takes its turns beside the proof from the start.
@@ -191,7 +191,7 @@ def values(core: Core, result: Result) -> tuple[Fraction, ...] | None:
     return tuple(s * v for s, v in zip(signs(core), told, strict=True) if v is not None)
 
 
-def run(task: str, here: Problem, looks: Looks) -> str:
+def run(task: str, here: Problem, looks: CountingClock) -> str:
     """One run with its looks; what came of it."""
     told: list[Progress] = []
     limit = None if not looks.by_clock or looks.at is None else float(looks.at)
@@ -281,11 +281,11 @@ def interrupts(seed: int, tasks: tuple[str, ...], each: int) -> Counter[str]:
             continue
         rng = random.Random(f"{task} {seed}")
         for by_clock in (False, True):
-            looks = whole = Looks(by_clock=by_clock)
+            looks = whole = CountingClock(by_clock=by_clock)
             for again in range(each + 1):
                 try:
                     if again:
-                        looks = Looks(at=rng.randint(1, whole.seen + 1), by_clock=by_clock)
+                        looks = CountingClock(at=rng.randint(1, whole.seen + 1), by_clock=by_clock)
                     came = run(task, here, looks)
                     kept = " of what has a model" if came == "unknown" and here.best else ""
                     found[f"{task}: {came}{kept}"] += bool(again)

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from meanings import OPS, Judge, Rule
+from meanings import OPS, Rule, RuleChecker
 from sentences import Atoms, rule
-from worlds import Column, Leaf, Model, Split, World, decimal
+from tiny_tables import Column, Leaf, Model, Split, TinyTable, decimal
 
 Part = tuple[Any, ...]
 """A sum over leaves and splits: ("wrong", group), ("said", class, group), ..."""
@@ -30,7 +30,7 @@ SCALE = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class Whole:
+class ModelMeasure:
     """A condition on, or a measure of, the sums of a tree, for many trees at once."""
 
     text: str
@@ -42,23 +42,23 @@ class Whole:
 
 @dataclass(frozen=True, kw_only=True)
 class Larger:
-    world: World
+    tiny: TinyTable
     local: tuple[Rule, ...]
-    rules: tuple[Whole, ...]
-    stages: tuple[Whole, ...]
+    rules: tuple[ModelMeasure, ...]
+    stages: tuple[ModelMeasure, ...]
 
     @property
     def text(self) -> str:
         written = [one.written(f"p{i}") for i, one in enumerate(self.local)]
         written += [f"rule r{i}: {one.text}" for i, one in enumerate(self.rules)]
         stages = " then ".join(f"minimize {stage.text}" for stage in self.stages)
-        return "\n".join([*self.world.head(), stages, *written])
+        return "\n".join([*self.tiny.head(), stages, *written])
 
     def best(self) -> tuple[Fraction, ...] | None:
         """The least values of the stages, in their order, over all trees that satisfy the rules."""
         wanted = [*self.rules, *self.stages]
         parts = tuple(dict.fromkeys(part for one in wanted for part in one.parts))
-        found = _Table(self.world, self.local, parts).values()
+        found = _Table(self.tiny, self.local, parts).values()
         for one in self.rules:
             kept = one.of(found)
             found = {part: sums[kept] for part, sums in found.items()}
@@ -72,24 +72,24 @@ class Larger:
         return tuple(best)
 
     def __str__(self) -> str:
-        return f"{self.text}\n{self.world.frame}"
+        return f"{self.text}\n{self.tiny.frame}"
 
 
 # ---- the sums of all trees
 
 
 class _Table:
-    def __init__(self, world: World, local: Sequence[Rule], parts: tuple[Part, ...]) -> None:
-        self.world, self.parts = world, parts or (("leaves",),)
-        self.judge = Judge(world, local)
-        assert world.depth is not None
-        self.most = [most_of(world, part) + 1 for part in self.parts]
+    def __init__(self, tiny: TinyTable, local: Sequence[Rule], parts: tuple[Part, ...]) -> None:
+        self.tiny, self.parts = tiny, parts or (("leaves",),)
+        self.checker = RuleChecker(tiny, local)
+        assert tiny.depth is not None
+        self.most = [most_of(tiny, part) + 1 for part in self.parts]
         assert prod(self.most) < 2**62
         self.known: dict[object, Sums] = {}
         self.tests: dict[int, list[tuple[Any, int]]] = {}
 
     def values(self) -> dict[Part, Sums]:
-        found, rest = {}, self.below(self.world.everyone, 0, ())
+        found, rest = {}, self.below(self.tiny.everyone, 0, ())
         for part, radix in zip(self.parts, self.most, strict=True):
             found[part], rest = rest % radix, rest // radix
         return found
@@ -108,22 +108,22 @@ class _Table:
         return self.known[key]
 
     def _below(self, mask: int, level: int, above: tuple[tuple[Split, bool], ...]) -> Sums:
-        world = self.world
-        leaves = [Leaf(mask, label, above) for label in range(len(world.classes))]
+        tiny = self.tiny
+        leaves = [Leaf(mask, label, above) for label in range(len(tiny.classes))]
         found = [
             np.array(
                 [
-                    self.coded([of_leaf(world, part, leaf) for part in self.parts])
+                    self.coded([of_leaf(tiny, part, leaf) for part in self.parts])
                     for leaf in leaves
-                    if self.judge.stands(leaf)
+                    if self.checker.stands(leaf)
                 ],
                 dtype=np.int64,
             )
         ]
-        if level < (world.depth or 0):
+        if level < (tiny.depth or 0):
             for test, left in self._tests(mask):
                 split = Split(mask, test, left, level)
-                if not self.judge.stands(split):
+                if not self.checker.stands(split):
                     continue
                 lefts = self.below(left, level + 1, (*above, (split, True)))
                 if lefts.size:
@@ -134,32 +134,32 @@ class _Table:
 
     def _tests(self, mask: int) -> list[tuple[Any, int]]:
         if mask not in self.tests:
-            self.tests[mask] = self.world.tests(mask, both_sides=False)
+            self.tests[mask] = self.tiny.tests(mask, both_sides=False)
         return self.tests[mask]
 
 
-def of_leaf(world: World, part: Part, leaf: Leaf) -> int:
+def of_leaf(tiny: TinyTable, part: Part, leaf: Leaf) -> int:
     match part:
         case ("wrong", group):
-            inside = leaf.rows & world.members(group) & ~world.of_class(leaf.label)
-            return weight(world, inside)
+            inside = leaf.rows & tiny.members(group) & ~tiny.of_class(leaf.label)
+            return weight(tiny, inside)
         case ("said", label, group):
-            return weight(world, leaf.rows & world.members(group)) if leaf.label == label else 0
+            return weight(tiny, leaf.rows & tiny.members(group)) if leaf.label == label else 0
         case ("right", label, group):
-            inside = leaf.rows & world.members(group) & world.of_class(leaf.label)
-            return weight(world, inside) if leaf.label == label else 0
+            inside = leaf.rows & tiny.members(group) & tiny.of_class(leaf.label)
+            return weight(tiny, inside) if leaf.label == label else 0
         case ("count", label, group):
-            inside = leaf.rows & world.members(group)
+            inside = leaf.rows & tiny.members(group)
             return inside.bit_count() if leaf.label == label else 0
         case ("loss",):
             lost = sum(
-                world.weights[row] * world.loss(leaf.label, row) for row in world.rows(leaf.rows)
+                tiny.weights[row] * tiny.loss(leaf.label, row) for row in tiny.rows(leaf.rows)
             )
             return whole(SCALE * SCALE * lost)
         case ("leaves",):
             return 1
         case ("paid",):
-            return whole(SCALE * world.path_cost(leaf.path)) * weight(world, leaf.rows)
+            return whole(SCALE * tiny.path_cost(leaf.path)) * weight(tiny, leaf.rows)
         case ("both", first, second):
             return int(leaf.rows >> first & leaf.rows >> second & 1)
         case _:
@@ -170,28 +170,28 @@ def of_split(part: Part, split: Split) -> int:
     return int(part[0] == "tests" and split.test.column in part[1:])
 
 
-def most_of(world: World, part: Part) -> int:
+def most_of(tiny: TinyTable, part: Part) -> int:
     """What a sum never passes."""
-    most = 1 << (world.depth or 0)
-    everything = weight(world, world.everyone)
+    most = 1 << (tiny.depth or 0)
+    everything = weight(tiny, tiny.everyone)
     match part[0]:
         case "paid":
-            paid = world.path_cost(range(len(world.columns)))
+            paid = tiny.path_cost(range(len(tiny.columns)))
             return whole(SCALE * paid) * everything
         case "loss":
             return 5 * SCALE * everything
         case "leaves" | "tests":
             return most
         case "count":
-            return world.n
+            return tiny.n
         case "both":
             return 1
         case _:
             return everything
 
 
-def weight(world: World, mask: int) -> int:
-    return whole(SCALE * world.weight(mask))
+def weight(tiny: TinyTable, mask: int) -> int:
+    return whole(SCALE * tiny.weight(mask))
 
 
 def whole(value: Fraction | int) -> int:
@@ -203,20 +203,20 @@ def whole(value: Fraction | int) -> int:
 # ---- conditions and objectives on sums
 
 
-class Wholes:
+class ModelRules:
     """Draws rules of the model and stages."""
 
-    def __init__(self, rng: random.Random, world: World) -> None:
-        self.rng, self.world = rng, world
+    def __init__(self, rng: random.Random, tiny: TinyTable) -> None:
+        self.rng, self.tiny = rng, tiny
 
     def group(self) -> str | None:
-        return self.rng.choice([None, *self.world.groups])
+        return self.rng.choice([None, *self.tiny.groups])
 
     def label(self) -> int:
-        return self.rng.randrange(len(self.world.classes))
+        return self.rng.randrange(len(self.tiny.classes))
 
     def named(self, term: str, label: int | None, group: str | None) -> str:
-        shown = [] if label is None else [f'"{self.world.classes[label]}"']
+        shown = [] if label is None else [f'"{self.tiny.classes[label]}"']
         shown += [] if group is None else [group]
         return f"{term}({', '.join(shown)})" if shown else term
 
@@ -228,59 +228,59 @@ class Wholes:
                 self.label(),
                 self.group(),
             )
-            inside = self.world.members(group)
-            over = inside & self.world.of_class(label) if term == "recall" else inside
-            if not weight(self.world, over):
+            inside = self.tiny.members(group)
+            over = inside & self.tiny.of_class(label) if term == "recall" else inside
+            if not weight(self.tiny, over):
                 continue
             if term in ("accuracy", "error_rate"):
                 part: Part = ("wrong", group)
                 return (
                     self.named(term, None, group),
                     part,
-                    weight(self.world, over),
+                    weight(self.tiny, over),
                     term == "accuracy",
                 )
             if term == "rate":
                 return (
                     self.named(term, label, group),
                     ("said", label, group),
-                    weight(self.world, over),
+                    weight(self.tiny, over),
                     False,
                 )
             return (
                 self.named(term, label, group),
                 ("right", label, group),
-                weight(self.world, over),
+                weight(self.tiny, over),
                 False,
             )
 
     def parity(self) -> tuple[str, tuple[Part, ...], list[int]]:
         """A rate of two groups."""
-        label, (g, h) = self.label(), self.rng.sample(list(self.world.groups), 2)
-        text = f'rate("{self.world.classes[label]}"), {g}, {h}'
+        label, (g, h) = self.label(), self.rng.sample(list(self.tiny.groups), 2)
+        text = f'rate("{self.tiny.classes[label]}"), {g}, {h}'
         parts: tuple[Part, ...] = (("said", label, g), ("said", label, h))
-        return text, parts, [weight(self.world, self.world.members(x)) for x in (g, h)]
+        return text, parts, [weight(self.tiny, self.tiny.members(x)) for x in (g, h)]
 
-    def used(self) -> Whole:
+    def used(self) -> ModelMeasure:
         """A column that must be tested, or must not."""
-        column = self.rng.randrange(len(self.world.columns))
+        column = self.rng.randrange(len(self.tiny.columns))
         tests: Part = ("tests", column)
         wish = self.rng.random() < 0.8
-        text = f"uses({self.world.names([column])})"
-        return Whole(
+        text = f"uses({self.tiny.names([column])})"
+        return ModelMeasure(
             text=text if wish else f"not {text}",
             parts=(tests,),
             of=lambda v: (v[tests] > 0) == wish,
         )
 
-    def rule(self) -> Whole:
+    def rule(self) -> ModelMeasure:
         rng, op = self.rng, self.rng.choice(["<=", ">=", "<=", ">=", "=", "<", "!="])
         compare: Callable[[Any, Any], Any] = OPS[op]
         match rng.randrange(9):
             case 0 | 1:
                 text, part, over, less = self.share()
                 percent = rng.choice([5, 10, 20, 30, 50, 60, 70, 75, 80, 90, 95])
-                return Whole(
+                return ModelMeasure(
                     text=f"{text} {op} {percent}%",
                     parts=(part,),
                     of=lambda v: compare(
@@ -290,7 +290,7 @@ class Wholes:
             case 2:
                 text, parts, (a, b) = self.parity()
                 percent = rng.choice([0, 1, 5, 10, 25])
-                return Whole(
+                return ModelMeasure(
                     text=f"gap({text}) <= {percent}%",
                     parts=parts,
                     of=lambda v: 100 * abs(v[parts[0]] * b - v[parts[1]] * a) <= percent * a * b,
@@ -298,7 +298,7 @@ class Wholes:
             case 3:
                 text, parts, (a, b) = self.parity()
                 percent = rng.choice([50, 80, 100])
-                return Whole(
+                return ModelMeasure(
                     text=f"ratio({text}) >= {percent}%",
                     parts=parts,
                     of=lambda v: (
@@ -308,27 +308,27 @@ class Wholes:
                 )
             case 4:
                 bound = rng.randint(1, 6)
-                return Whole(
+                return ModelMeasure(
                     text=f"leaves {op} {bound}",
                     parts=(("leaves",),),
                     of=lambda v: compare(v["leaves",], bound),
                 )
             case 5:
-                some = rng.sample(range(len(self.world.columns)), rng.choice([1, 1, 2]))
+                some = rng.sample(range(len(self.tiny.columns)), rng.choice([1, 1, 2]))
                 tests: Part = ("tests", *some)
                 if len(some) == 1 and rng.random() < 0.7:
                     return self.used()
                 bound = rng.randint(0, 3)
-                return Whole(
-                    text=f"tests({self.world.names(some)}) {op} {bound}",
+                return ModelMeasure(
+                    text=f"tests({self.tiny.names(some)}) {op} {bound}",
                     parts=(tests,),
                     of=lambda v: compare(v[tests], bound),
                 )
             case 6:
-                first, second = rng.sample(range(self.world.n), 2)
+                first, second = rng.sample(range(self.tiny.n), 2)
                 both: Part = ("both", first, second)
                 wish = rng.random() < 0.5
-                return Whole(
+                return ModelMeasure(
                     text=f"{'same' if wish else 'different'}_leaf({first}, {second})",
                     parts=(both,),
                     of=lambda v: (v[both] == 1) == wish,
@@ -336,35 +336,37 @@ class Wholes:
             case 7:
                 label, group = self.label(), self.group()
                 count: Part = ("count", label, group)
-                bound = rng.randint(0, self.world.members(group).bit_count())
+                bound = rng.randint(0, self.tiny.members(group).bit_count())
                 text = self.named("count_predicted", label, group)
-                return Whole(
+                return ModelMeasure(
                     text=f"{text} {op} {bound}",
                     parts=(count,),
                     of=lambda v: compare(v[count], bound),
                 )
             case _:
                 bound = Fraction(rng.randint(0, 20), 4)  # type: ignore[assignment]
-                over = SCALE * weight(self.world, self.world.everyone)
-                return Whole(
+                over = SCALE * weight(self.tiny, self.tiny.everyone)
+                return ModelMeasure(
                     text=f"expected_cost {op} {decimal(bound)}",  # type: ignore[arg-type]
                     parts=(("paid",),),
                     of=lambda v: compare(4 * v["paid",], int(4 * bound * over)),
                 )
 
-    def stages(self) -> tuple[Whole, ...]:
+    def stages(self) -> tuple[ModelMeasure, ...]:
         rng = self.rng
         wrong: Part = ("wrong", None)
-        errors = Whole(text="errors", parts=(wrong,), of=lambda v: v[wrong], over=SCALE)
-        leaves = Whole(text="leaves", parts=(("leaves",),), of=lambda v: v["leaves",])
+        errors = ModelMeasure(text="errors", parts=(wrong,), of=lambda v: v[wrong], over=SCALE)
+        leaves = ModelMeasure(text="leaves", parts=(("leaves",),), of=lambda v: v["leaves",])
         price = Fraction(rng.choice(["0.25", "1", "0.05"]))
-        priced = Whole(
+        priced = ModelMeasure(
             text=f"errors + {decimal(price)} * leaves",
             parts=(wrong, ("leaves",)),
             over=20 * SCALE,
             of=lambda v: 20 * v[wrong] + int(20 * SCALE * price) * v["leaves",],
         )
-        loss = Whole(text="loss", parts=(("loss",),), of=lambda v: v["loss",], over=SCALE * SCALE)
+        loss = ModelMeasure(
+            text="loss", parts=(("loss",),), of=lambda v: v["loss",], over=SCALE * SCALE
+        )
         return rng.choice(
             [
                 (errors,),
@@ -378,11 +380,11 @@ class Wholes:
             ]
         )
 
-    def _costly(self) -> tuple[Whole, ...]:
+    def _costly(self) -> tuple[ModelMeasure, ...]:
         factor = self.rng.choice([1, 2])
-        whole_ = weight(self.world, self.world.everyone)
+        whole_ = weight(self.tiny, self.tiny.everyone)
         return (
-            Whole(
+            ModelMeasure(
                 text=f"loss + {factor} * expected_cost",
                 parts=(("loss",), ("paid",)),
                 over=SCALE * SCALE * whole_,
@@ -390,12 +392,12 @@ class Wholes:
             ),
         )
 
-    def _fair(self) -> tuple[Whole, ...]:
+    def _fair(self) -> tuple[ModelMeasure, ...]:
         text, parts, (a, b) = self.parity()
         wrong: Part = ("wrong", None)
         over = lcm(a, b, SCALE)
         return (
-            Whole(
+            ModelMeasure(
                 text=f"errors + 3 * gap({text})",
                 parts=(wrong, *parts),
                 over=over,
@@ -423,14 +425,14 @@ def random_larger(rng: random.Random, *, paths_only: bool = False) -> Larger:
 
     With `paths_only` rules that leave all bounds of the search in force.
     """
-    world = _world(rng, plain=paths_only)
-    models = [_grown(rng, world) for _ in range(6)]
-    atoms = Atoms(rng, world, models)
-    draw = Wholes(rng, world)
+    tiny = _world(rng, plain=paths_only)
+    models = [_grown(rng, tiny) for _ in range(6)]
+    atoms = Atoms(rng, tiny, models)
+    draw = ModelRules(rng, tiny)
     if paths_only:
         local = tuple(rule(atoms, *rng.choice(PATHS)) for _ in range(rng.choice([0, 1, 1, 2])))
         must = (draw.used(),) if not local or rng.random() < 0.3 else ()
-        return Larger(world=world, local=local, rules=must, stages=draw.stages()[:1])
+        return Larger(tiny=tiny, local=local, rules=must, stages=draw.stages()[:1])
     kinds = [
         *PATHS,
         ("leaf", "size"),
@@ -445,14 +447,14 @@ def random_larger(rng: random.Random, *, paths_only: bool = False) -> Larger:
     local = tuple(rule(atoms, *rng.choice(kinds)) for _ in range(rng.choice([0, 1, 1, 2])))
     many = rng.choice([0, 1, 1, 2]) if local else rng.choice([1, 1, 2])
     return Larger(
-        world=world,
+        tiny=tiny,
         local=local,
         rules=tuple(draw.rule() for _ in range(many)),
         stages=draw.stages(),
     )
 
 
-def _world(rng: random.Random, *, plain: bool) -> World:
+def _world(rng: random.Random, *, plain: bool) -> TinyTable:
     """Columns of many values, two classes mostly, labels that follow a column in part."""
     n, depth = rng.randint(10, 24), rng.choice([2, 3, 3, 3])
     k = rng.choice([2, 2, 2, 3])
@@ -479,7 +481,7 @@ def _world(rng: random.Random, *, plain: bool) -> World:
     ]
     target[:k] = range(k)
     weighed = rng.random() < 0.3
-    world = World(
+    tiny = TinyTable(
         columns=columns,
         classes=names,
         rising=names,
@@ -497,17 +499,17 @@ def _world(rng: random.Random, *, plain: bool) -> World:
     for name in ("g", "h"):
         rows = sorted(rng.sample(range(n), rng.randint(n // 3, 2 * n // 3)))
         mask = sum(1 << row for row in rows)
-        world.groups[name] = mask, f"row in {{{', '.join(map(str, rows))}}}"
-    return world
+        tiny.groups[name] = mask, f"row in {{{', '.join(map(str, rows))}}}"
+    return tiny
 
 
-def _grown(rng: random.Random, world: World) -> Model:
+def _grown(rng: random.Random, tiny: TinyTable) -> Model:
     """A random tree, near whose paths bounds are drawn."""
 
     def below(mask: int, level: int, above: tuple[tuple[Split, bool], ...]) -> Model:
-        tests = world.tests(mask, both_sides=False)
-        if level == world.depth or not tests or rng.random() < 0.15:
-            leaf = Leaf(mask, rng.randrange(len(world.classes)), above)
+        tests = tiny.tests(mask, both_sides=False)
+        if level == tiny.depth or not tests or rng.random() < 0.15:
+            leaf = Leaf(mask, rng.randrange(len(tiny.classes)), above)
             return Model(leaf, (leaf,), ())
         test, left = rng.choice(tests)
         split = Split(mask, test, left, level)
@@ -515,4 +517,4 @@ def _grown(rng: random.Random, world: World) -> Model:
         b = below(mask & ~left, level + 1, (*above, (split, False)))
         return Model((split, a, b), a.leaves + b.leaves, (split, *a.splits, *b.splits))
 
-    return below(world.everyone, 0, ())
+    return below(tiny.everyone, 0, ())

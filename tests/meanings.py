@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from worlds import Column, Leaf, Model, Split, World
+from tiny_tables import Column, Leaf, Model, Split, TinyTable
 
 OPS: dict[str, Callable[[Fraction, Fraction], bool]] = {
     "<=": operator.le,
@@ -54,15 +54,15 @@ class Goal:
     """Whether it names the groups of `row_groups`."""
 
 
-def place(world: World, split: Split, rules: Sequence[Rule]) -> Fraction | None:
+def place(tiny: TinyTable, split: Split, rules: Sequence[Rule]) -> Fraction | None:
     """The threshold that comes out of a split: the shortest decimal that is admissible, where
     candidates say nothing; of these, or of those that they list, the nearest to the middle."""
     low, high = split.test.low, split.test.high
     assert isinstance(low, Fraction)
     assert isinstance(high, Fraction)
     own = [rule for rule in rules if rule.column == split.test.column]
-    open_ = [t for t in world.thresholds(split) if all(rule.holds(split, t) for rule in own)]
-    if world.columns[split.test.column].place != "midpoints":
+    open_ = [t for t in tiny.thresholds(split) if all(rule.holds(split, t) for rule in own)]
+    if tiny.columns[split.test.column].place != "midpoints":
         return min(open_, key=lambda t: (abs(t - (low + high) / 2), t), default=None)
     most = min(map(digits, open_), default=0)
     short = [t for t in open_ if digits(t) == most]
@@ -78,14 +78,14 @@ def digits(value: Fraction) -> int:
     return next(many for many in range(20) if (value * 10**many).denominator == 1)
 
 
-class Judge:
+class RuleChecker:
     """Whether models satisfy all rules, and the candidates where they split.
 
     Trees share their leaves and splits, so that what is found of one is kept.
     """
 
-    def __init__(self, world: World, rules: Sequence[Rule]) -> None:
-        self.world, self.rules = world, rules
+    def __init__(self, tiny: TinyTable, rules: Sequence[Rule]) -> None:
+        self.tiny, self.rules = tiny, rules
         self.local = [rule for rule in rules if rule.scope != "model" and rule.column is None]
         self.known: dict[Leaf | Split, bool] = {}
 
@@ -104,10 +104,10 @@ class Judge:
         return self.known[at]
 
     def _placed(self, at: Leaf | Split) -> bool:
-        if isinstance(at, Leaf) or not self.world.columns[at.test.column].ranked:
+        if isinstance(at, Leaf) or not self.tiny.columns[at.test.column].ranked:
             return True
-        self.world.placed[at] = place(self.world, at, self.rules)
-        return self.world.placed[at] is not None
+        self.tiny.placed[at] = place(self.tiny, at, self.rules)
+        return self.tiny.placed[at] is not None
 
 
 # ---- numbers of a model
@@ -125,22 +125,22 @@ they are of, and whether they ask of these to get the class or not to get it."""
 class Measures:
     """Draws measures of the model as (text, value); `None` where the data leave no rows."""
 
-    def __init__(self, rng: random.Random, world: World) -> None:
-        self.rng, self.world = rng, world
+    def __init__(self, rng: random.Random, tiny: TinyTable) -> None:
+        self.rng, self.tiny = rng, tiny
 
     def label(self) -> int:
-        return self.rng.randrange(len(self.world.classes))
+        return self.rng.randrange(len(self.tiny.classes))
 
     def group(self) -> str | None:
-        return self.rng.choice(list(self.world.groups)) if self.rng.random() < 0.5 else None
+        return self.rng.choice(list(self.tiny.groups)) if self.rng.random() < 0.5 else None
 
     def named(self, term: str, label: int | None, group: str | None) -> str:
-        shown = [] if label is None else [f'"{self.world.classes[label]}"']
+        shown = [] if label is None else [f'"{self.tiny.classes[label]}"']
         shown += [] if group is None else [group]
         return f"{term}({', '.join(shown)})" if shown else term
 
     def wrong(self, group: str | None) -> Number:
-        w = self.world
+        w = self.tiny
 
         def value(model: Model) -> Fraction:
             rows = w.members(group)
@@ -150,7 +150,7 @@ class Measures:
         return value
 
     def lost(self, group: str | None) -> Number:
-        w = self.world
+        w = self.tiny
 
         def value(model: Model) -> Fraction:
             inside = w.members(group)
@@ -167,14 +167,14 @@ class Measures:
 
     def share(self, over: int, label: int, *, so: bool = True) -> Number:
         """Of some rows, the share that is predicted as a class, or that is not."""
-        w, whole = self.world, self.world.weight(over)
+        w, whole = self.tiny, self.tiny.weight(over)
         return lambda model: (
             w.weight(over & (model.predicted(label) if so else ~model.predicted(label))) / whole
         )
 
     def of(self, term: str, label: int, group: str | None) -> tuple[str, Number] | None:
         """A measure of a group, or of all rows."""
-        w, rows = self.world, self.world.members(group)
+        w, rows = self.tiny, self.tiny.members(group)
         whole, own = w.weight(rows), w.of_class(label)
         wrong, lost = self.wrong(group), self.lost(group)
         if term in ("errors", "loss"):
@@ -202,7 +202,7 @@ class Measures:
 
     def plain(self, term: str) -> tuple[str, Number]:
         """A measure that is not one of rows."""
-        w = self.world
+        w = self.tiny
         match term:
             case "leaves":
                 return term, lambda m: Fraction(len(m.leaves))
@@ -231,7 +231,7 @@ class Measures:
                 )
 
     def some_columns(self) -> list[int]:
-        n = len(self.world.columns)
+        n = len(self.tiny.columns)
         return self.rng.sample(range(n), self.rng.randint(1, n))
 
     def over_groups(self, *terms: str) -> tuple[str, list[Number]]:
@@ -239,11 +239,11 @@ class Measures:
         while True:
             term, label = self.rng.choice(terms), self.label()
             if self.rng.random() < 0.7:
-                many = self.rng.randint(2, len(self.world.groups))
-                by = self.rng.sample(list(self.world.groups), many)
-                masks = [self.world.members(name) for name in by]
+                many = self.rng.randint(2, len(self.tiny.groups))
+                by = self.rng.sample(list(self.tiny.groups), many)
+                masks = [self.tiny.members(name) for name in by]
             else:
-                column = self.rng.choice(self.world.columns)
+                column = self.rng.choice(self.tiny.columns)
                 by, masks = [column.name], _parts(column)
             text = self.named(term, label if term not in _UNLABELLED else None, None)
             values = [self._within(term, label, mask) for mask in masks]
@@ -252,25 +252,25 @@ class Measures:
                 return f"{text}, {', '.join(by)}", found
 
     def _within(self, term: str, label: int, mask: int) -> Number | None:
-        self.world.groups["?"] = (mask, "")
+        self.tiny.groups["?"] = (mask, "")
         found = self.of(term, label, "?")
-        value = None if found is None else _bound_to(self.world, mask, found[1])
-        del self.world.groups["?"]
+        value = None if found is None else _bound_to(self.tiny, mask, found[1])
+        del self.tiny.groups["?"]
         return value
 
 
 _UNLABELLED = ("accuracy", "error_rate", "errors", "loss", "expected_loss")
 
 
-def _bound_to(world: World, mask: int, value: Number) -> Number:
+def _bound_to(tiny: TinyTable, mask: int, value: Number) -> Number:
     """A measure of the group `?`, which is these rows."""
 
     def bound(model: Model) -> Fraction:
-        world.groups["?"] = (mask, "")
+        tiny.groups["?"] = (mask, "")
         try:
             return value(model)
         finally:
-            del world.groups["?"]
+            del tiny.groups["?"]
 
     return bound
 

@@ -139,7 +139,7 @@ def best(core: Core, diagrams: list[RawDiagram]) -> tuple[Fraction, ...] | None:
     return min(values, default=None)
 
 
-class Live:
+class LoadedProgram:
     """A program in HiGHS that is asked about many diagrams, by bounds on their columns."""
 
     def __init__(self, core: Core) -> None:
@@ -165,4 +165,4 @@ class Live:
         return run.verdict == "optimal"
 
 
-__all__ = ["HERE", "KINDS", "Live", "best", "some_kinds", "tiny"]
+__all__ = ["HERE", "KINDS", "LoadedProgram", "best", "some_kinds", "tiny"]

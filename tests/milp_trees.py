@@ -355,7 +355,7 @@ def _labelled(core: Core, visit: Visit) -> list[Visit]:
     return [replace(visit, node=RawLeaf(label=label)) for label in range(core.n_classes)]
 
 
-class Live:
+class LoadedProgram:
     """A program in HiGHS that is asked about many trees, by bounds on the tree's columns."""
 
     def __init__(self, core: Core, lowered: Lowered | None = None) -> None:

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import numpy as np
 from pysat.solvers import Solver
-from worlds import Model
+from tiny_tables import Model
 
 from odtdsl.backends.base import Limits
 from odtdsl.backends.clauses.formula import Formula

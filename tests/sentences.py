@@ -1,4 +1,4 @@
-"""Rules as a spec writes them, each with its meaning on a `worlds.Model`: one maker per term.
+"""Rules as a spec writes them, each with its meaning on a `tiny_tables.Model`: one maker per term.
 
 Bounds are drawn near the values of some model, so that rules bite.
 """
@@ -12,7 +12,7 @@ from itertools import combinations
 
 from directions import monotone
 from meanings import OPS, Atom, Measures, Number, Rule, gap_of, ratio_of
-from worlds import LEVELS, Leaf, Model, World, decimal
+from tiny_tables import LEVELS, Leaf, Model, TinyTable, decimal
 
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.terms.registry import TERMS as REGISTERED
@@ -28,21 +28,21 @@ class Atoms:
     """
 
     def __init__(
-        self, rng: random.Random, world: World, models: Sequence[Model], *, closed: bool = False
+        self, rng: random.Random, tiny: TinyTable, models: Sequence[Model], *, closed: bool = False
     ) -> None:
         self.closed = closed
-        self.rng, self.world = rng, world
+        self.rng, self.tiny = rng, tiny
         self.models = list(models)
-        self.draw = Measures(rng, world)
+        self.draw = Measures(rng, tiny)
 
     def op(self, often: str = "<=") -> str:
         return self.rng.choice([often, often, ">=", *OPS])
 
     def column(self) -> int:
-        return self.rng.randrange(len(self.world.columns))
+        return self.rng.randrange(len(self.tiny.columns))
 
     def name(self, column: int) -> str:
-        return self.world.columns[column].name
+        return self.tiny.columns[column].name
 
     def near(self, value: Number, step: Fraction = Fraction(1)) -> Fraction:
         met = value(self.rng.choice(self.models))
@@ -105,7 +105,7 @@ class Atoms:
                 break
         text, value = found
         if term in ("errors", "count_predicted"):
-            return self.counted(text, value, self.world.members(group).bit_count())
+            return self.counted(text, value, self.tiny.members(group).bit_count())
         if term == "loss":
             return self.counted(text, value, None)
         if term == "expected_loss":
@@ -127,7 +127,7 @@ class Atoms:
 
     def predictive_value(self, term: str) -> Atom:
         label, group = self.draw.label(), self.draw.group()
-        w, op = self.world, self.op(">=")
+        w, op = self.tiny, self.op(">=")
         bound = Fraction(self.rng.choice([0, 30, 50, 60, 75, 100]), 100)
 
         def holds(model: object) -> bool:
@@ -156,12 +156,12 @@ class Atoms:
     def root(self) -> Atom:
         some = self.draw.some_columns()
         return (
-            f"root in {{{self.world.names(some)}}}",
+            f"root in {{{self.tiny.names(some)}}}",
             lambda m: not m.splits or m.splits[0].test.column in some,
         )  # type: ignore[attr-defined]
 
     def pair(self, term: str) -> Atom:
-        first, second = self.rng.randrange(self.world.n), self.rng.randrange(self.world.n)
+        first, second = self.rng.randrange(self.tiny.n), self.rng.randrange(self.tiny.n)
         wish = term == "same_leaf"
         return (
             f"{term}({first}, {second})",
@@ -169,9 +169,9 @@ class Atoms:
         )  # type: ignore[attr-defined]
 
     def monotone(self, term: str) -> Atom:
-        known = [i for i, c in enumerate(self.world.columns) if c.kind in ("number", "ordered")]
+        known = [i for i, c in enumerate(self.tiny.columns) if c.kind in ("number", "ordered")]
         column, rising = self.rng.choice(known), term == "increasing"
-        return (f"{term}({self.name(column)})", lambda m: monotone(self.world, m, column, rising))  # type: ignore[arg-type]
+        return (f"{term}({self.name(column)})", lambda m: monotone(self.tiny, m, column, rising))  # type: ignore[arg-type]
 
     def used(self) -> Atom:
         column = self.column()
@@ -183,7 +183,7 @@ class Atoms:
     # -- path (the leaf at its end)
 
     def order(self, term: str) -> Atom:
-        first, second = self.rng.sample(range(len(self.world.columns)), 2)
+        first, second = self.rng.sample(range(len(self.tiny.columns)), 2)
 
         def before(leaf: object) -> bool:
             path = leaf.path  # type: ignore[attr-defined]
@@ -201,7 +201,7 @@ class Atoms:
         return f"uses({self.name(column)})", lambda leaf: column in leaf.path  # type: ignore[attr-defined]
 
     def path_number(self, term: str) -> Atom:
-        w, rng = self.world, self.rng
+        w, rng = self.tiny, self.rng
         some = self.draw.some_columns()
         values: dict[str, Callable[[Leaf], Fraction]] = {
             "tests": lambda leaf: Fraction(sum(c in some for c in leaf.path)),
@@ -229,7 +229,7 @@ class Atoms:
 
     def sized(self) -> Atom:
         """`size` of a leaf or a split."""
-        group, op, w = self.draw.group(), self.op(">="), self.world
+        group, op, w = self.draw.group(), self.op(">="), self.tiny
         inside = w.members(group)
         text = self.draw.named("size", None, group)
         pick = self.rng.random()
@@ -256,7 +256,7 @@ class Atoms:
 
     def purity(self) -> Atom:
         bound = Fraction(self.rng.choice([25, 50, 60, 75, 80, 100]), 100)
-        op, w = self.op(">="), self.world
+        op, w = self.op(">="), self.tiny
 
         def holds(leaf: object) -> bool:
             assert isinstance(leaf, Leaf)
@@ -266,7 +266,7 @@ class Atoms:
         return f"purity {op} {bound * 100}%", holds
 
     def majority(self) -> Atom:
-        w = self.world
+        w = self.tiny
 
         def holds(leaf: object) -> bool:
             assert isinstance(leaf, Leaf)
@@ -280,7 +280,7 @@ class Atoms:
     def feature(self) -> Atom:
         some, op = self.draw.some_columns(), self.rng.choice(["=", "!="])
         if self.rng.random() < 0.6:
-            return (f"feature in {{{self.world.names(some)}}}", lambda s: s.test.column in some)  # type: ignore[attr-defined]
+            return (f"feature in {{{self.tiny.names(some)}}}", lambda s: s.test.column in some)  # type: ignore[attr-defined]
         return (
             f"feature {op} {self.name(some[0])}",
             lambda s: (s.test.column == some[0]) == (op == "="),
@@ -292,7 +292,7 @@ class Atoms:
 
     def threshold(self, column: int) -> tuple[str, Callable[[Fraction], bool]]:
         """A condition on the threshold of a ranked column."""
-        here, rng = self.world.columns[column], self.rng
+        here, rng = self.tiny.columns[column], self.rng
         text = f"threshold({here.name})"
         if here.kind == "ordered":
             level, op = rng.randrange(3), rng.choice(list(OPS))
@@ -405,9 +405,9 @@ def rule(atoms: Atoms, scope: str, term: str) -> Rule:
     return Rule(text=text, scope=scope, holds=holds)
 
 
-def no_errors(world: World) -> Rule:
+def no_errors(tiny: TinyTable) -> Rule:
     """The demand that every row is right."""
-    wrong = Measures(random.Random(0), world).wrong(None)
+    wrong = Measures(random.Random(0), tiny).wrong(None)
     return Rule(text="errors <= 0", scope="model", holds=lambda model: not wrong(model))
 
 
@@ -422,7 +422,7 @@ def least_size(rng: random.Random) -> Rule:
 def _threshold_rule(atoms: Atoms) -> Rule:
     """A rule on the threshold of a column, at all levels or at some."""
     rng = atoms.rng
-    column = rng.choice([i for i, c in enumerate(atoms.world.columns) if c.ranked])
+    column = rng.choice([i for i, c in enumerate(atoms.tiny.columns) if c.ranked])
     text, allows = atoms.threshold(column)
     pick = rng.random()
     if pick < 0.15 and not atoms.closed:

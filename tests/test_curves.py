@@ -1,6 +1,6 @@
 """Curves against brute force over all trees of tiny tables, in one process and in several.
 
-The brute force (`worlds`, `sentences`, `meanings`) uses nothing of the package.
+The brute force (`tiny_tables`, `sentences`, `meanings`) uses nothing of the package.
 `ODTDSL_SCALE=10` draws 400 random specs.
 """
 
@@ -23,10 +23,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from goals import goals, row_groups
-from meanings import Goal, Judge, Measures, Rule, gap_of, ratio_of
+from meanings import Goal, Measures, Rule, RuleChecker, gap_of, ratio_of
 from scale import scaled
 from sentences import MONOTONE, TERMS, Atoms, rule
-from worlds import Model, TooMany, World, random_world
+from tiny_tables import Model, TinyTable, TooMany, random_world
 
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
@@ -60,9 +60,9 @@ MEASURES = (
 )
 
 
-def measured(rng: random.Random, world: World) -> tuple[str, str, str, Tight]:
+def measured(rng: random.Random, tiny: TinyTable) -> tuple[str, str, str, Tight]:
     """A scope (`forall leaf: `), a measure, `<=` or `>=`, and its meaning."""
-    draw = Measures(rng, world)
+    draw = Measures(rng, tiny)
     op = rng.choice(["<=", ">="])
     worst = max if op == "<=" else min
     match rng.choice(MEASURES):
@@ -77,13 +77,13 @@ def measured(rng: random.Random, world: World) -> tuple[str, str, str, Tight]:
             of = gap_of if term == "gap" else ratio_of
             return "", f"{term}({text})", "<=" if term == "gap" else ">=", lambda m: of(values, m)
         case "precision" | "negative_predictive_value" as term:
-            return "", *_predictive_value(term, world, draw)
+            return "", *_predictive_value(term, tiny, draw)
         case "size of the tree" | "expected_cost" as term:
             chosen = term if term == "expected_cost" else rng.choice(["leaves", "depth", "tests"])
             text, value = draw.plain(chosen)
             return "", text, op, value
         case "path":
-            text, of = rng.choice([("cost", world.path_cost), ("length", _length)])  # type: ignore[assignment]
+            text, of = rng.choice([("cost", tiny.path_cost), ("length", _length)])  # type: ignore[assignment]
             return "forall path: ", text, op, lambda m: worst(of(leaf.path) for leaf in m.leaves)  # type: ignore[arg-type, call-arg]
         case "leaf":
             if rng.random() < 0.5:
@@ -92,9 +92,8 @@ def measured(rng: random.Random, world: World) -> tuple[str, str, str, Tight]:
                     "purity",
                     ">=",
                     lambda m: min(
-                        world.weight(leaf.rows & world.of_class(leaf.label))
-                        / world.weight(leaf.rows)
-                        if world.weight(leaf.rows)
+                        tiny.weight(leaf.rows & tiny.of_class(leaf.label)) / tiny.weight(leaf.rows)
+                        if tiny.weight(leaf.rows)
                         else Fraction(0)
                         for leaf in m.leaves
                     ),
@@ -120,24 +119,24 @@ def _length(path: Sequence[int]) -> Fraction:
     return Fraction(len(path))
 
 
-def _predictive_value(term: str, world: World, draw: Measures) -> tuple[str, str, Tight]:
+def _predictive_value(term: str, tiny: TinyTable, draw: Measures) -> tuple[str, str, Tight]:
     label = draw.label()
 
     def value(model: Model) -> Fraction | None:
-        so, own = model.predicted(label), world.of_class(label)
+        so, own = model.predicted(label), tiny.of_class(label)
         if term == "negative_predictive_value":
-            so, own = world.everyone & ~so, ~own
-        whole = world.weight(so)
-        return world.weight(so & own) / whole if whole else None
+            so, own = tiny.everyone & ~so, ~own
+        whole = tiny.weight(so)
+        return tiny.weight(so & own) / whole if whole else None
 
     return draw.named(term, label, None), ">=", value
 
 
 @dataclass(frozen=True, kw_only=True)
-class Curved:
+class CurveCase:
     """A random spec with a rule `bent` whose bound is moved, and all trees of its table."""
 
-    world: World
+    tiny: TinyTable
     rules: tuple[Rule, ...]
     stages: tuple[Goal, ...]
     models: list[Model]
@@ -150,17 +149,17 @@ class Curved:
         sense = {1: "minimize", -1: "maximize"}
         stages = " then ".join(f"{sense[goal.sign]} {goal.text}" for goal in self.stages)
         written = [one.written(f"r{i}") for i, one in enumerate(self.rules)]
-        rows = row_groups(self.world) if any(goal.of_rows for goal in self.stages) else []
-        return "\n".join([*self.world.head(), *rows, stages, *written, f"rule bent: {self.bent}"])
+        rows = row_groups(self.tiny) if any(goal.of_rows for goal in self.stages) else []
+        return "\n".join([*self.tiny.head(), *rows, stages, *written, f"rule bent: {self.bent}"])
 
     @cached_property
     def front(self) -> Front:
         """All trade-offs, from the loosest; the objective with less being better."""
-        judge = Judge(self.world, self.rules)
+        checker = RuleChecker(self.tiny, self.rules)
         met = [
             (tuple(goal.sign * goal.value(m) for goal in self.stages), self.tight(m))
             for m in self.models
-            if judge.admits(m)
+            if checker.admits(m)
         ]
         found: Front = []
         for values, tight in sorted(met, key=lambda one: (one[0], self.looseness(one[1]))):
@@ -174,23 +173,23 @@ class Curved:
         return True, tight if self.op == "<=" else -tight
 
 
-def curved(seed: object, kinds: tuple[str, ...] = ()) -> Curved:
+def curved(seed: object, kinds: tuple[str, ...] = ()) -> CurveCase:
     rng = random.Random(f"curved {seed}")
     while True:
         terms = [rng.choice(KINDS) for _ in range(rng.choice([0, 0, 1, 1, 2]))]
         used = {term for _, term in terms}
-        world = random_world(rng, kinds=["number"] if "threshold" in used else list(kinds))
-        if "threshold" in used and not any(c.ranked for c in world.columns):
+        tiny = random_world(rng, kinds=["number"] if "threshold" in used else list(kinds))
+        if "threshold" in used and not any(c.ranked for c in tiny.columns):
             continue
-        if world.wide:
+        if tiny.wide:
             continue
         try:
-            models = world.models(MOST_TREES)
+            models = tiny.models(MOST_TREES)
         except TooMany:
             continue
-        atoms = Atoms(rng, world, models)
+        atoms = Atoms(rng, tiny, models)
         others = tuple(rule(atoms, scope, term) for scope, term in terms)
-        head, text, op, tight = measured(rng, world)
+        head, text, op, tight = measured(rng, tiny)
         bound = Fraction(rng.randint(0, 8), 4)
         shown = f"{float(bound):g}"
         strict = op if rng.random() < 0.8 else op[0]
@@ -198,10 +197,10 @@ def curved(seed: object, kinds: tuple[str, ...] = ()) -> Curved:
         if rng.random() < 0.2:
             mirrored = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}[strict]
             bent = f"{head}{shown} {mirrored} {text}"
-        return Curved(
-            world=world,
+        return CurveCase(
+            tiny=tiny,
             rules=others,
-            stages=tuple(goals(rng, world)),
+            stages=tuple(goals(rng, tiny)),
             models=models,
             bent=bent,
             op=op,
@@ -209,22 +208,22 @@ def curved(seed: object, kinds: tuple[str, ...] = ()) -> Curved:
         )
 
 
-def traced(one: Curved, using: str, jobs: int = 1) -> Curve | None:
+def traced(one: CurveCase, using: str, jobs: int = 1) -> Curve | None:
     """None where the back end cannot express it."""
     try:
-        return odtdsl.parse(one.text).curve("bent", using=using, frame=one.world.frame, jobs=jobs)
+        return odtdsl.parse(one.text).curve("bent", using=using, frame=one.tiny.frame, jobs=jobs)
     except OdtError as problem:
         if {d.code for d in problem.diagnostics} <= {"B102", "B221"}:
             return None
         raise
 
 
-def agrees(one: Curved, using: str) -> int | None:
+def agrees(one: CurveCase, using: str) -> int | None:
     """Whether the curve is the front of brute force; its length."""
     found = traced(one, using)
     if found is None:
         return None
-    shown = f"{one.text}\n{one.world.frame}\n{one.front}\n{found}"
+    shown = f"{one.text}\n{one.tiny.frame}\n{one.front}\n{found}"
     if found.ended == "refused":
         return None
     assert found.complete, shown
@@ -264,24 +263,24 @@ def test_curves_of_the_skeleton(term: str) -> None:
     seen = 0
     for seed in range(12):
         one = curved(f"{term} {seed}")
-        if one.world.depth is None or getattr(one.world, term) is None:
+        if one.tiny.depth is None or getattr(one.tiny, term) is None:
             continue
         models = one.models
         if term == "leaves":
-            one.world.leaves, before = None, one.world.leaves
+            one.tiny.leaves, before = None, one.tiny.leaves
             try:
-                models = one.world.models(MOST_TREES)
+                models = one.tiny.models(MOST_TREES)
             except TooMany:
                 continue
             finally:
-                one.world.leaves = before
+                one.tiny.leaves = before
         tight: Tight = (
             (lambda m: Fraction(len(m.leaves))) if term == "leaves" else lambda m: Fraction(m.depth)
         )
         bare = replace(one, models=models, op="<=", tight=tight)
         text = one.text.rpartition("\nrule bent")[0]
         try:
-            found = odtdsl.parse(text).curve(term, using="exact", frame=one.world.frame)
+            found = odtdsl.parse(text).curve(term, using="exact", frame=one.tiny.frame)
         except OdtError as problem:
             if {d.code for d in problem.diagnostics} <= {"B102"}:
                 continue
@@ -292,7 +291,7 @@ def test_curves_of_the_skeleton(term: str) -> None:
             for p in found.points
         ]
         assert found.complete
-        assert met == bare.front, f"{text}\n{one.world.frame}"
+        assert met == bare.front, f"{text}\n{one.tiny.frame}"
         seen += 1
     assert seen >= 3
 
@@ -366,7 +365,7 @@ def test_the_spec_s_bound_is_found_on_the_curve(single: dict[str, Curve]) -> Non
     assert fair.at(last.measure - 1) is None
 
 
-class Giving:
+class GivesUp:
     """`solve` that gives up at some search, or stops there as by Ctrl-C."""
 
     def __init__(self, patience: int, *, interrupted: bool = False, always: bool = True) -> None:
@@ -391,7 +390,7 @@ def test_giving_up_says_only_what_is_proven(
     for seed in range(6):
         one = curved(f"giving {seed}")
         monkeypatch.undo()
-        monkeypatch.setattr(tracing, "solve", Giving(patience, interrupted=interrupted))
+        monkeypatch.setattr(tracing, "solve", GivesUp(patience, interrupted=interrupted))
         found = traced(one, "exact")
         if found is None:
             continue

@@ -22,7 +22,7 @@ from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawDiagram
 
 
-class Watched(Moves):
+class CheckedMoves(Moves):
     """Every diagram that the engine tells has at most the value that it tells."""
 
     def _judge(self, value: int, layers: Layers) -> bool:
@@ -42,7 +42,7 @@ def steps_of(trees: Unrolled, raw: RawDiagram) -> int:
 
 def moved(core: Core, start: RawDiagram | None, patience: int = 60) -> Unrolled:
     trees = unrolled(core, start)
-    Watched(trees).run(None, patience)
+    CheckedMoves(trees).run(None, patience)
     return trees
 
 
@@ -128,7 +128,7 @@ def test_the_same_seed_and_steps_make_the_same_diagram() -> None:
         made = odtdsl.plan(text, frame=table(600)).core
         trees = unrolled(made)
         trees.limits = Limits(seed=seed, steps=80)
-        Watched(trees).run(None, 0)
+        CheckedMoves(trees).run(None, 0)
         found.append((trees.value, trees.best, trees.moves))
     assert found[0] == found[1]
     assert found[0][2] > 3

@@ -37,7 +37,7 @@ def fitted(**said: Any) -> OptimalTreeClassifier:
     return OptimalTreeClassifier(**given).fit(*noisy())
 
 
-class Heard(HeldOut):
+class Recording(HeldOut):
     """All that were met, with their values on the held-out rows."""
 
     def __init__(self, *given: Any) -> None:
@@ -50,17 +50,17 @@ class Heard(HeldOut):
         self.met.append((self._values(model), model))
 
 
-last: list[Heard] = []
+last: list[Recording] = []
 
 
 @pytest.fixture
-def heard(monkeypatch: pytest.MonkeyPatch) -> list[Heard]:
+def heard(monkeypatch: pytest.MonkeyPatch) -> list[Recording]:
     last.clear()
-    monkeypatch.setattr("odtdsl.estimators.base.HeldOut", Heard)
+    monkeypatch.setattr("odtdsl.estimators.base.HeldOut", Recording)
     return last
 
 
-def test_the_model_kept_is_the_best_of_those_met_and_never_proven(heard: list[Heard]) -> None:
+def test_the_model_kept_is_the_best_of_those_met_and_never_proven(heard: list[Recording]) -> None:
     tree = fitted(n_iter_no_change=1000)
     (held,) = heard
     assert len(held.met) > 5
@@ -78,7 +78,7 @@ def test_the_model_kept_is_the_best_of_those_met_and_never_proven(heard: list[He
     assert result.to_json()["stopped"] == "held out"
 
 
-def test_all_that_is_told_is_of_the_model_that_is_kept(heard: list[Heard]) -> None:
+def test_all_that_is_told_is_of_the_model_that_is_kept(heard: list[Recording]) -> None:
     """Scores and warnings, too, and not those of the last model of the search."""
     rng = np.random.default_rng(5)
     x = rng.normal(size=(300, 4)).round(2)
@@ -99,13 +99,13 @@ def test_all_that_is_told_is_of_the_model_that_is_kept(heard: list[Heard]) -> No
     assert told == list(model_warnings(classes.tree_, result.rows))
 
 
-def test_a_proof_on_the_rows_of_the_fit_is_not_told(heard: list[Heard]) -> None:
+def test_a_proof_on_the_rows_of_the_fit_is_not_told(heard: list[Recording]) -> None:
     tree = fitted(max_depth=1, spec=None, n_iter_no_change=1000)
     assert tree.result_.status == "feasible"
     assert tree.result_.bound is not None
 
 
-def test_enough_improvements_without_a_better_one_end_the_search(heard: list[Heard]) -> None:
+def test_enough_improvements_without_a_better_one_end_the_search(heard: list[Recording]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fitted(n_iter_no_change=2)

@@ -10,7 +10,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from milp_trees import Live, best, reduced_trees
+from milp_trees import LoadedProgram, best, reduced_trees
 from random_specs import Case, case, read, rule
 from scale import scaled
 
@@ -143,7 +143,7 @@ def test_costs_and_many_groups_admit_what_the_audit_passes(term: str) -> None:
 
 def admits_what_the_audit_passes(found) -> None:
     for rng, shown, analysis, core in found:
-        live = Live(core)
+        live = LoadedProgram(core)
         trees = reduced_trees(replace(core, filters=(), clauses=()))
         for tree in rng.sample(trees, min(TREES, len(trees))):
             assert live.admits(tree) == passes(analysis, core, tree), f"{shown}\n{tree}"
@@ -182,4 +182,4 @@ def test_a_feature_named_twice_counts_once() -> None:
     )
     trees = reduced_trees(replace(once, clauses=()))
     for tree in rng.sample(trees, 40):
-        assert Live(once).admits(tree) == Live(twice).admits(tree)
+        assert LoadedProgram(once).admits(tree) == LoadedProgram(twice).admits(tree)

@@ -317,7 +317,7 @@ def test_limits_warn_and_keep_the_best_found() -> None:
     assert tree.score(X, y) > 0.4
 
 
-class Watcher:
+class ProgressCallback:
     """A callback by scikit-learn's protocol, which may stop the search at once."""
 
     def __init__(self, stop: bool) -> None:
@@ -342,7 +342,7 @@ class Watcher:
 @pytest.mark.skipif(not hasattr(Tree, "set_callbacks"), reason="needs scikit-learn 1.9")
 def test_callbacks_hear_of_improvements_and_may_stop() -> None:
     X, y = load_iris(return_X_y=True)
-    watcher = Watcher(stop=False)
+    watcher = ProgressCallback(stop=False)
     tree = Tree(max_depth=2).set_callbacks(watcher).fit(X, y)
     assert (watcher.seen[0], watcher.seen[-1]) == ("setup", "teardown")
     *steps, end = watcher.seen[1:-1]
@@ -352,7 +352,7 @@ def test_callbacks_hear_of_improvements_and_may_stop() -> None:
     assert steps[-1][1]["incumbent"] == pytest.approx(1 - tree.score(X, y))
     X, y = np.random.RandomState(0).rand(300, 12), np.random.RandomState(0).randint(0, 3, 300)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        Tree(max_depth=5, time_limit=60).set_callbacks(Watcher(stop=True)).fit(X, y)
+        Tree(max_depth=5, time_limit=60).set_callbacks(ProgressCallback(stop=True)).fit(X, y)
 
 
 def test_regressors_take_one_target_or_several() -> None:

@@ -1,6 +1,6 @@
 """Every term of the language on `exact`, `milp`, `sat`, `cpsat`, against brute force over trees.
 
-Specs are random texts on random tables (`worlds`, `sentences`): a rule with the term, alone or
+Specs are random texts on random tables (`tiny_tables`, `sentences`): a rule with the term, alone or
 with other terms of its scope, and up to three rules beside it; missing cells, weights,
 categories, ordered columns, bins, 2 to 4 classes, one to three stages. The brute force uses
 nothing of the package but the names of the terms. `ODTDSL_SCALE=500` and running the file as
@@ -26,8 +26,8 @@ import numpy as np
 import pytest
 from goals import goals, plain_goals, row_groups, weighting
 from larger import Larger, larger_case
-from meanings import Goal, Judge, Rule
-from milp_trees import Live, depth_cap
+from meanings import Goal, Rule, RuleChecker
+from milp_trees import LoadedProgram, depth_cap
 from sat_trees import (
     LazyFormula,
     all_rows_first,
@@ -39,7 +39,7 @@ from sat_trees import (
 )
 from scale import scaled
 from sentences import MONOTONE, TERMS, Atoms, least_size, no_errors, rule
-from worlds import Model, TooMany, World, random_world
+from tiny_tables import Model, TinyTable, TooMany, random_world
 
 import odtdsl
 from odtdsl.backends.cpsat.backend import installed
@@ -76,7 +76,7 @@ WHAT = ["exact", "milp", "subtrees", "sat", "cpsat", "sets", "sat-sets", "cpsat-
 class Case:
     """A spec, and all trees of its table."""
 
-    world: World
+    tiny: TinyTable
     rules: tuple[Rule, ...]
     stages: tuple[Goal, ...]
     models: list[Model]
@@ -86,8 +86,8 @@ class Case:
         sense = {1: "minimize", -1: "maximize"}
         stages = " then ".join(f"{sense[goal.sign]} {goal.text}" for goal in self.stages)
         written = [one.written(f"r{i}") for i, one in enumerate(self.rules)]
-        rows = row_groups(self.world) if any(goal.of_rows for goal in self.stages) else []
-        return "\n".join([*self.world.head(), *rows, stages, *written])
+        rows = row_groups(self.tiny) if any(goal.of_rows for goal in self.stages) else []
+        return "\n".join([*self.tiny.head(), *rows, stages, *written])
 
     @cached_property
     def spec(self) -> odtdsl.Model:
@@ -95,7 +95,7 @@ class Case:
 
     @cached_property
     def _parted(self) -> tuple[list[Model], list[Model]]:
-        admits = Judge(self.world, self.rules).admits
+        admits = RuleChecker(self.tiny, self.rules).admits
         sides: dict[bool, list[Model]] = {True: [], False: []}
         for model in self.models:
             sides[admits(model)].append(model)
@@ -122,7 +122,7 @@ class Case:
         return tuple(goal.sign * value for goal, value in zip(self.stages, least, strict=True))
 
     def __str__(self) -> str:
-        return f"{self.text}\n{self.world.frame}"
+        return f"{self.text}\n{self.tiny.frame}"
 
 
 def case(name: str, seed: object, *, most_rules: int = 4) -> Case:
@@ -138,31 +138,31 @@ def case(name: str, seed: object, *, most_rules: int = 4) -> Case:
         ranked = bool(used & {"threshold", *MONOTONE})
         if name == ONE_DIRECTION:
             second = rng.choice(["number", "category", "category", "ordered"])
-            world = random_world(rng, kinds=["number", second], width=2)
-            world.depth, world.leaves = 2, None
+            tiny = random_world(rng, kinds=["number", second], width=2)
+            tiny.depth, tiny.leaves = 2, None
         else:
             kinds = [rng.choice(["number", "ordered"])] if ranked else []
-            world = random_world(rng, kinds=kinds)
-        if "threshold" in used and not any(c.ranked for c in world.columns):
+            tiny = random_world(rng, kinds=kinds)
+        if "threshold" in used and not any(c.ranked for c in tiny.columns):
             continue
         try:
-            models = world.models(MOST_TREES, both_sides=bool(used & {*MONOTONE}))
+            models = tiny.models(MOST_TREES, both_sides=bool(used & {*MONOTONE}))
         except TooMany:
             continue
-        atoms = Atoms(rng, world, models, closed=bool(used & {*MONOTONE}))
+        atoms = Atoms(rng, tiny, models, closed=bool(used & {*MONOTONE}))
         made = tuple(rule(atoms, scope, term) for scope, term in terms)
         if name == PLAIN and rng.random() < 0.2:
-            made = (*made, no_errors(world))
+            made = (*made, no_errors(tiny))
         if name == PLAIN and rng.random() < 0.4:
             made = (*made, least_size(rng))
         match name:
             case _ if name in (PLAIN, PLAIN_PATHS):
-                stages = plain_goals(rng, world)
+                stages = plain_goals(rng, tiny)
             case _ if name == ONE_DIRECTION:
-                stages = [weighting(rng, world)]
+                stages = [weighting(rng, tiny)]
             case _:
-                stages = goals(rng, world)
-        return Case(world=world, rules=made, stages=tuple(stages), models=models)
+                stages = goals(rng, tiny)
+        return Case(tiny=tiny, rules=made, stages=tuple(stages), models=models)
 
 
 def _terms(rng: random.Random, name: str, most: int) -> list[tuple[str, str]]:
@@ -188,7 +188,7 @@ def solved(case_: Case, using: str, **options: Any) -> str:
     alone = without_start() if using == "milp" else nullcontext()
     try:
         with alone:
-            result = case_.spec.solve(using=using, frame=case_.world.frame, **options)
+            result = case_.spec.solve(using=using, frame=case_.tiny.frame, **options)
     except OdtError as problem:
         return refused(problem, case_)
     expected = case_.optimum
@@ -199,7 +199,7 @@ def solved(case_: Case, using: str, **options: Any) -> str:
     assert result.audit is not None, f"{result.status}, best {expected}\n{case_}"
     assert result.audit.holds, str(case_)
     found = tuple(stage.value for stage in result.stages)
-    if result.status == "feasible" and using == "milp" and case_.world.wide:
+    if result.status == "feasible" and using == "milp" and case_.tiny.wide:
         honest(case_, result.stages, expected)
         return "open"
     assert result.status == "optimal", f"{result.status}, best {expected}\n{case_}"
@@ -229,7 +229,7 @@ def cpsat_both_ways(case_: Case) -> Counter[str]:
 def refused(problem: OdtError, case_: Case) -> str:
     """The back end may say that it cannot, or not in floats; a spec is never wrong."""
     codes = {one.code for one in problem.diagnostics}
-    if case_.world.wide and codes <= {"B220", "B221"}:
+    if case_.tiny.wide and codes <= {"B220", "B221"}:
         return "too many digits"
     assert codes == {"B102"}, f"{problem}\n{case_}"
     return "refused"
@@ -252,7 +252,7 @@ def honest(case_: Case, stages: Sequence[Stage], expected: tuple[Fraction, ...])
 
 def core_of(case_: Case) -> Core:
     source = Source(name="random", text=case_.text)
-    return normalize(analyse(parse(source), source=source, frame=case_.world.frame).rows)
+    return normalize(analyse(parse(source), source=source, frame=case_.tiny.frame).rows)
 
 
 def raw_of(core: Core, case_: Case, model: Model, level: int = 0) -> RawTree | None:
@@ -263,7 +263,7 @@ def raw_of(core: Core, case_: Case, model: Model, level: int = 0) -> RawTree | N
     if not isinstance(model.root, tuple):
         return RawLeaf(label=_label(core, case_, model.root.label))
     split, first, second = model.root
-    rows = np.array(case_.world.rows(split.rows))
+    rows = np.array(case_.tiny.rows(split.rows))
     left = np.array([bool(split.left_rows >> row & 1) for row in rows.tolist()])
     sides = {None: None, True: "left", False: "right"}
     monotone = any(word in one.text for one in case_.rules for word in MONOTONE)
@@ -298,13 +298,13 @@ def _tests_of(core: Core, column: int, level: int) -> list[tuple[int, int]]:
 def _label(core: Core, case_: Case, label: int) -> int:
     """The package's index of a class: by the rows that have it."""
     assert core.labels is not None
-    return int(core.labels[case_.world.target.index(label)])
+    return int(core.labels[case_.tiny.target.index(label)])
 
 
-def by_subtrees(core: Core) -> list[Live]:
+def by_subtrees(core: Core) -> list[LoadedProgram]:
     """The model by whole subtrees, where it is another one."""
     lowered = formulation("subtrees").lower(core, depth_cap(core))
-    return [Live(core, lowered)] if isinstance(lowered.encoding, Subtrees) else []
+    return [LoadedProgram(core, lowered)] if isinstance(lowered.encoding, Subtrees) else []
 
 
 def set_on_milp(case_: Case, trees: int = 15) -> Counter[bool]:
@@ -313,7 +313,7 @@ def set_on_milp(case_: Case, trees: int = 15) -> Counter[bool]:
     if choose(core, "milp").name is None:
         return Counter()
     try:
-        models = [Live(core), *by_subtrees(core)]
+        models = [LoadedProgram(core), *by_subtrees(core)]
     except OdtError as problem:
         refused(problem, case_)
         return Counter()
@@ -336,10 +336,10 @@ def set_on_exact(case_: Case, weightings: int = 20) -> Counter[str]:
     rng, seen = random.Random(case_.text), Counter[str]()
     kept = case_.kept()
     for _ in range(weightings):
-        again = replace(case_, stages=(weighting(rng, case_.world),))
+        again = replace(case_, stages=(weighting(rng, case_.tiny),))
         expected = again.best(kept)
         try:
-            result = odtdsl.parse(again.text).solve(using="exact", frame=case_.world.frame)
+            result = odtdsl.parse(again.text).solve(using="exact", frame=case_.tiny.frame)
         except OdtError as problem:
             return Counter([refused(problem, again)])
         found = tuple(stage.value for stage in result.stages)
@@ -360,7 +360,7 @@ def set_on_sat(case_: Case, using: str = "sat") -> Counter[str]:
     kept = case_.kept()
     if len(kept) > MOST_LISTED:
         return Counter(["many"])
-    labels = [_label(core, case_, label) for label in range(len(case_.world.classes))]
+    labels = [_label(core, case_, label) for label in range(len(case_.tiny.classes))]
     expected = {partition_of(model, labels) for model in kept}
     listed = {"sat": models_of, "cpsat": models_of_cpsat}[using]
     found = {rows_of(core, tree) for tree in listed(core)}
@@ -375,7 +375,7 @@ def set_on_lazy_sat(case_: Case, trees: int = 60) -> Counter[str]:
     if choose(core, "sat").name is None:
         return Counter(["refused"])
     rng, sides = random.Random(case_.text), {True: case_.kept(), False: case_.broken()}
-    labels = [_label(core, case_, label) for label in range(len(case_.world.classes))]
+    labels = [_label(core, case_, label) for label in range(len(case_.tiny.classes))]
     kept = {partition_of(model, labels) for model in sides[True]}
     sides[False] = [model for model in sides[False] if partition_of(model, labels) not in kept]
     lazy = LazyFormula(core)
@@ -443,7 +443,7 @@ def test_the_admitted_trees(name: str) -> None:
 
 def solved_larger(case_: Larger) -> str:
     """Whether `exact` finds the best of all trees; its status."""
-    result = odtdsl.parse(case_.text).solve(using="exact", frame=case_.world.frame)
+    result = odtdsl.parse(case_.text).solve(using="exact", frame=case_.tiny.frame)
     expected = case_.best()
     assert result.status == ("infeasible" if expected is None else "optimal"), str(case_)
     found = tuple(stage.value for stage in result.stages)

@@ -154,13 +154,13 @@ def test_a_back_end_by_name_is_alone(monkeypatch: pytest.MonkeyPatch, using: str
 
 
 @pytest.mark.parametrize("text", [SPEC, TREE], ids=["diagram", "tree"])
-@pytest.mark.parametrize("fault", ["NothingThere", "ProvesItsStart", "BoundTooHigh"])
+@pytest.mark.parametrize("fault", ["AlwaysInfeasible", "ProvesItsStart", "BoundTooHigh"])
 @pytest.mark.parametrize("other", ["exact", "cpsat", "milp", "greedy"])
 def test_a_wrong_answer_is_told(
     monkeypatch: pytest.MonkeyPatch, text: str, fault: str, other: str
 ) -> None:
     entry = ENTRIES["sat"]
-    monkeypatch.setitem(ENTRIES, "sat", replace(entry, home="faulty_back_ends:Right"))
+    monkeypatch.setitem(ENTRIES, "sat", replace(entry, home="faulty_back_ends:Faultless"))
     assert odtdsl.compare(text, frame=PARITY, backends=["sat", other]).status == "optimal"
     monkeypatch.setitem(ENTRIES, "sat", replace(entry, home=f"faulty_back_ends:{fault}"))
     for order in (["sat", other], [other, "sat"]):

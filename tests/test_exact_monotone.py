@@ -166,7 +166,7 @@ def contrary(rng: random.Random, *, most_rows: int, depth: int) -> Core:
     )
 
 
-class Lesser:
+class TreesBelow:
     """All trees of less loss than a value, by bounds on sub-trees without rules."""
 
     def __init__(self, core: Core) -> None:
@@ -229,7 +229,7 @@ def no_better(core: Core) -> int:
     value = answer.stages[0].value
     assert value is not None
     assert isinstance(core.skeleton, TreeSkeleton)
-    lesser = Lesser(core)
+    lesser = TreesBelow(core)
     count = 0
     for _, tree in lesser.trees(lesser.root(), core.skeleton.depth or 0, int(value)):
         count += 1

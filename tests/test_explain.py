@@ -1,6 +1,6 @@
 """Conflicts, what to drop and nearest bounds, against brute force over all sets of all rules.
 
-The brute force (`worlds`, `sentences`, `meanings`) uses nothing of the package.
+The brute force (`tiny_tables`, `sentences`, `meanings`) uses nothing of the package.
 `ODTDSL_SCALE=40` draws a thousand random specs;
 `python tests/test_explain.py 1000` counts them by the size of their smallest conflict; a back end
 may follow (`exact` if not said).
@@ -20,11 +20,11 @@ from functools import cached_property
 from itertools import combinations
 
 import pytest
-from meanings import Judge, Rule
+from meanings import Rule, RuleChecker
 from scale import SCALE, scaled
 from sentences import MONOTONE, TERMS, Atoms, rule
 from test_impossible import CONFLICTS, FRAME, HEAD
-from worlds import Model, TooMany, World, random_world
+from tiny_tables import Model, TinyTable, TooMany, random_world
 
 import odtdsl
 from odtdsl.backends.base import Limits, RawAnswer, Support
@@ -131,10 +131,10 @@ def test_hitting_sets_against_all_subsets() -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Doubtful:
+class ConflictCase:
     """A random spec, the trees of its table with all bounds relaxed, and its constraints."""
 
-    world: World
+    tiny: TinyTable
     rules: tuple[Rule, ...]
     models: list[Model]
     deeper: int
@@ -142,25 +142,25 @@ class Doubtful:
     @cached_property
     def text(self) -> str:
         rules = [one.written(f"r{i}") for i, one in enumerate(self.rules)]
-        return "\n".join([*self.world.head(), "minimize errors", *rules])
+        return "\n".join([*self.tiny.head(), "minimize errors", *rules])
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        bounds = (("tree leaves", self.world.leaves), ("tree depth", self.world.depth))
+        bounds = (("tree leaves", self.tiny.leaves), ("tree depth", self.tiny.depth))
         rules = tuple(f"r{i}" for i in range(len(self.rules)))
         return (*rules, *(name for name, bound in bounds if bound is not None))
 
     @cached_property
     def kept(self) -> dict[Model, Names]:
         """Of the trees that may stand, which constraints each satisfies (thresholds one by one)."""
-        judges = {f"r{i}": Judge(self.world, (one,)) for i, one in enumerate(self.rules)}
-        may_stand = Judge(self.world, ())
+        checkers = {f"r{i}": RuleChecker(self.tiny, (one,)) for i, one in enumerate(self.rules)}
+        may_stand = RuleChecker(self.tiny, ())
         found = {}
         for model in filter(may_stand.admits, self.models):
-            names = {name for name, judge in judges.items() if judge.admits(model)}
-            if self.world.leaves is not None and len(model.leaves) <= self.world.leaves:
+            names = {name for name, checker in checkers.items() if checker.admits(model)}
+            if self.tiny.leaves is not None and len(model.leaves) <= self.tiny.leaves:
                 names.add("tree leaves")
-            if self.world.depth is not None and model.depth <= self.world.depth:
+            if self.tiny.depth is not None and model.depth <= self.tiny.depth:
                 names.add("tree depth")
             found[model] = frozenset(names)
         return found
@@ -172,7 +172,7 @@ class Doubtful:
         some = (model for model, names in self.kept.items() if members <= names)
         if len(cuts) < 2:
             return any(True for _ in some)
-        return any(map(Judge(self.world, tuple(cuts)).admits, some))
+        return any(map(RuleChecker(self.tiny, tuple(cuts)).admits, some))
 
     @cached_property
     def minimal(self) -> set[Names]:
@@ -195,28 +195,28 @@ class Doubtful:
         )
 
 
-def doubtful(seed: int) -> Doubtful:
+def doubtful(seed: int) -> ConflictCase:
     """A random spec without a tree."""
     rng = random.Random(f"doubtful {seed}")
     while True:
         terms = [rng.choice(KINDS) for _ in range(rng.choice([1, 2, 3, 4, 4, 5, 6]))]
         used = {term for _, term in terms}
-        world = random_world(rng, kinds=["number"] if "threshold" in used else [])
-        if "threshold" in used and not any(c.ranked for c in world.columns):
+        tiny = random_world(rng, kinds=["number"] if "threshold" in used else [])
+        if "threshold" in used and not any(c.ranked for c in tiny.columns):
             continue
-        if world.depth is None or world.depth > 2:
+        if tiny.depth is None or tiny.depth > 2:
             continue
         deeper = 1
-        depth, leaves = world.depth, world.leaves
-        world.depth, world.leaves = depth + deeper, None
+        depth, leaves = tiny.depth, tiny.leaves
+        tiny.depth, tiny.leaves = depth + deeper, None
         try:
-            models = world.models(MOST_TREES)
+            models = tiny.models(MOST_TREES)
         except TooMany:
             continue
-        world.depth, world.leaves = depth, leaves
-        atoms = Atoms(rng, world, models)
+        tiny.depth, tiny.leaves = depth, leaves
+        atoms = Atoms(rng, tiny, models)
         rules = tuple(rule(atoms, scope, term) for scope, term in terms)
-        made = Doubtful(world=world, rules=rules, models=models, deeper=deeper)
+        made = ConflictCase(tiny=tiny, rules=rules, models=models, deeper=deeper)
         if rng.random() < 0.9:  # rules that none can keep alone are dull
             alone = [frozenset({f"r{i}"}) for i in range(len(rules))]
             if not all(map(made.feasible, alone)):
@@ -225,10 +225,10 @@ def doubtful(seed: int) -> Doubtful:
             return made
 
 
-def explained(one: Doubtful, using: str = "exact") -> Explanation | None:
+def explained(one: ConflictCase, using: str = "exact") -> Explanation | None:
     """None where the back end cannot express it."""
     try:
-        analysis = odtdsl.parse(one.text).analyse(frame=one.world.frame)
+        analysis = odtdsl.parse(one.text).analyse(frame=one.tiny.frame)
         return explain(analysis, backend=using, most=1000, deeper=one.deeper)
     except OdtError as problem:
         codes = {d.code for d in problem.diagnostics}
@@ -237,12 +237,12 @@ def explained(one: Doubtful, using: str = "exact") -> Explanation | None:
         raise
 
 
-def agrees(one: Doubtful, using: str = "exact") -> tuple[int, int] | None:
+def agrees(one: ConflictCase, using: str = "exact") -> tuple[int, int] | None:
     """Whether all that is said is so; how many conflicts there are, and the smallest's size."""
     found = explained(one, using)
     if found is None:
         return None
-    shown = f"{one.text}\n{one.world.frame}\n{one.minimal}"
+    shown = f"{one.text}\n{one.tiny.frame}\n{one.minimal}"
     assert found.status == "infeasible", shown
     assert all(conflict.minimal for conflict in found.conflicts), shown
     assert found.complete, shown
@@ -329,7 +329,7 @@ def test_no_time_is_undecided() -> None:
         assert found.searches == 0
 
 
-class Moody:
+class GivesUp:
     """`exact` that gives up from some question on, or calls for a stop there."""
 
     name = "exact"
@@ -360,7 +360,7 @@ def test_giving_up_anywhere_says_only_what_is_proven(
 ) -> None:
     for seed in range(3):
         one = doubtful(seed)
-        moody = Moody(patience, threading.Event())
+        moody = GivesUp(patience, threading.Event())
         monkeypatch.setattr(oracles, "back_end", lambda *_, moody=moody: moody)
         found = explained(one)
         if found is None:

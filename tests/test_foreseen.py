@@ -1,7 +1,7 @@
 """What is said before any search of rules that cannot hold, against all trees.
 
 Whenever the analysis says that no tree satisfies some rules, or that no split stands under one,
-brute force over all trees (`worlds`, nothing of the package) agrees, with these rules alone.
+brute force over all trees (`tiny_tables`, nothing of the package) agrees, with these rules alone.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from meanings import Judge
+from meanings import RuleChecker
 from scale import SCALE, scaled
 from test_every_term import KINDS, MIXED, Case, case
 
@@ -35,7 +35,7 @@ from odtdsl.problem.terms.normalize import rule_forms
 def analysed(case_: Case) -> Rows | None:
     source = Source(name="random", text=case_.text)
     try:
-        return analyse(parse(source), source=source, frame=case_.world.frame).rows
+        return analyse(parse(source), source=source, frame=case_.tiny.frame).rows
     except OdtError:
         return None
 
@@ -68,15 +68,17 @@ def claims(case_: Case) -> Counter[str]:
     written = {f"r{i}": rule for i, rule in enumerate(case_.rules)}
     for found in find(frame, said):
         names = [rule.name for rule in found.rules]
-        kept = list(filter(Judge(case_.world, [written[n] for n in names]).admits, case_.models))
+        kept = list(
+            filter(RuleChecker(case_.tiny, [written[n] for n in names]).admits, case_.models)
+        )
         if found.what in ("split", "budget"):
             assert all(not model.splits for model in kept), f"{names}\n{case_}"
         else:
             assert not kept, f"{names} are said to have no tree\n{case_}"
         seen[f"{found.what} {len(names)}"] += 1
     for column, rules in closed_by_thresholds(said, frame):
-        judge = Judge(case_.world, [written[rule.name] for rule in rules])
-        for model in filter(judge.admits, case_.models):
+        checker = RuleChecker(case_.tiny, [written[rule.name] for rule in rules])
+        for model in filter(checker.admits, case_.models):
             assert all(s.test.column != column for s in model.splits), f"{column}\n{case_}"
         seen["thresholds"] += 1
     if not case_.kept():
@@ -121,14 +123,14 @@ def test_bounds_of_a_room_hold_for_every_tree() -> None:
             assert model.depth <= facts.depth, str(one)
             assert not any(facts.closed[s.test.column] for s in model.splits), str(one)
             for leaf in model.leaves:
-                inside = {int(facts.blocks[r]) for r in one.world.rows(leaf.rows)}
+                inside = {int(facts.blocks[r]) for r in one.tiny.rows(leaf.rows)}
                 outside = {
-                    int(facts.blocks[r]) for r in one.world.rows(one.world.everyone & ~leaf.rows)
+                    int(facts.blocks[r]) for r in one.tiny.rows(one.tiny.everyone & ~leaf.rows)
                 }
                 assert not inside & outside, str(one)
         if kept:
             tight["leaves"] += max(len(m.leaves) for m in kept) == facts.leaves
-            tight["twins"] += int(facts.blocks.max()) + 1 < one.world.n
+            tight["twins"] += int(facts.blocks.max()) + 1 < one.tiny.n
             tight["closed"] += bool(np.any(facts.closed))
     assert min(tight[word] for word in ("leaves", "twins", "closed")) >= 20 * SCALE, tight
 

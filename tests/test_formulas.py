@@ -119,7 +119,7 @@ def compiled(one: Case, folder: Path, to: str, **options: Any) -> str | None:
     """The text of the file; None where clauses do not express the problem."""
     path = folder / f"model.{to}"
     try:
-        one.spec.compile(path, frame=one.world.frame, **options)
+        one.spec.compile(path, frame=one.tiny.frame, **options)
     except OdtError as problem:
         if {d.code for d in problem.diagnostics} != {"B102"}:
             raise
@@ -128,7 +128,7 @@ def compiled(one: Case, folder: Path, to: str, **options: Any) -> str | None:
 
 
 def decoded(one: Case, model: list[int], **options: Any) -> tuple[Fraction, ...]:
-    result = one.spec.decode(model, frame=one.world.frame, **options)
+    result = one.spec.decode(model, frame=one.tiny.frame, **options)
     assert result.audit is not None
     assert result.audit.holds, str(one)
     return tuple(stage.value for stage in result.stages)

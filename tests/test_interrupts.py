@@ -6,7 +6,7 @@ import itertools
 from fractions import Fraction
 
 import pytest
-from interrupting import TASKS, Looks, interrupts, looking
+from interrupting import TASKS, CountingClock, interrupts, looking
 from scale import scaled
 
 from odtdsl.backends.answers import never_worse, unfounded
@@ -38,7 +38,7 @@ def balance(goal: str, levels: int = 5) -> Analysis:
 
 def stopped(analysis: Analysis, at: int | None) -> tuple[Result, int, int]:
     """The result of `exact` that is interrupted at a look; its looks, to the first tree and all."""
-    looks, first = Looks(at=at), [0]
+    looks, first = CountingClock(at=at), [0]
 
     def note(_: Progress) -> None:
         first[0] = first[0] or looks.seen

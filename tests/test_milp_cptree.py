@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from milp_trees import ATOMS, Live, best, depth_cap, reduced_trees, tiny
+from milp_trees import ATOMS, LoadedProgram, best, depth_cap, reduced_trees, tiny
 from random_cores import HERE
 from scale import blocks, scaled
 
@@ -80,7 +80,7 @@ def test_it_admits_exactly_the_trees_that_keep_the_rules(kind: tuple[str, ...]) 
     for seed in range(scaled(3 if len(kind) == 1 else 1)):
         rng = random.Random(f"cptree {kind} {seed}")
         core = supported(rng, kind)
-        live = Live(core, formulation("cptree").lower(core, depth_cap(core)))
+        live = LoadedProgram(core, formulation("cptree").lower(core, depth_cap(core)))
         trees = reduced_trees(core)
         for tree in rng.sample(trees, min(20, len(trees))):
             keeps = not violations(core, tree)
@@ -150,11 +150,11 @@ def test_the_printed_exclusion_in_the_tree_forbids_one_feature_at_the_root() -> 
     bottom = RawSplit(family=1, test=0, left=RawLeaf(label=0), right=RawLeaf(label=1))
     turned = replace(bottom, left=RawLeaf(label=1), right=RawLeaf(label=0))
     full = RawSplit(family=0, test=0, left=bottom, right=turned)
-    live = Live(ruled, formulation("cptree").lower(ruled, 2))
+    live = LoadedProgram(ruled, formulation("cptree").lower(ruled, 2))
     encoding = live.lowered.encoding
     assert isinstance(encoding, CpTree)
     assert live.admits(full)
-    assert Live(ruled).admits(full)
+    assert LoadedProgram(ruled).admits(full)
     point = live.lowered.full_start(full)
     assert point is not None
     tests = [t for t, (f, _) in enumerate(encoding.tests) if f in excluded]
@@ -186,7 +186,7 @@ def test_the_printed_test_costs_charge_every_bin() -> None:
     )
     inner = RawSplit(family=0, test=1, left=RawLeaf(label=1), right=RawLeaf(label=0))
     tree = RawSplit(family=0, test=0, left=RawLeaf(label=0), right=inner)
-    live = Live(core, formulation("cptree").lower(core, 2))
+    live = LoadedProgram(core, formulation("cptree").lower(core, 2))
     assert live.admits(tree)
     point = live.lowered.full_start(tree)
     assert point is not None

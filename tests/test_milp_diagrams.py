@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from brute_diagrams import all_diagrams, best_priced
-from milp_diagrams import KINDS, Live, best, some_kinds, tiny
+from milp_diagrams import KINDS, LoadedProgram, best, some_kinds, tiny
 from scale import blocks
 from test_diagrams import _tiny as priced
 
@@ -37,7 +37,7 @@ def test_admitted_diagrams_are_those_of_brute_force(kind: str, seeds: range) -> 
         kept: dict[bool, list[RawDiagram]] = {True: [], False: []}
         for raw in diagrams:
             kept[not DiagramEvaluation(core, raw).violations()].append(raw)
-        live = Live(core)
+        live = LoadedProgram(core)
         for holds, some in kept.items():
             for raw in rng.sample(some, min(ASKED, len(some))):
                 assert live.admits(raw) == holds, (seed, raw)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from milp_trees import ATOMS, Live, best, grown, reduced_trees, tiny
+from milp_trees import ATOMS, LoadedProgram, best, grown, reduced_trees, tiny
 from random_cores import random_tree
 from scale import SCALE, blocks, scaled
 
@@ -41,7 +41,7 @@ def sampled(rng: random.Random, core: Core) -> list[RawTree]:
 
 def difference(core: Core, rng: random.Random) -> RawTree | None:
     """A tree on which model and meaning differ."""
-    live = Live(core)
+    live = LoadedProgram(core)
     for tree in sampled(rng, core):
         if live.admits(tree) == bool(violations(core, tree)):
             return tree
@@ -84,7 +84,7 @@ def test_monotone_trees_of_depth_three_are_exactly_those_admitted() -> None:
         rng = random.Random(f"deep {seed}")
         core = tiny(rng, most_rows=14, clauses=(("monotone",),))
         core = replace(core, skeleton=replace(core.skeleton, depth=3, leaves=None))  # type: ignore[arg-type]
-        live = Live(core)
+        live = LoadedProgram(core)
         for _ in range(TREES):
             tree = grown(rng, core, 3)
             keeps = not violations(core, tree)
@@ -114,7 +114,7 @@ def test_a_full_assignment_keeps_every_row_of_the_program_exactly() -> None:
     for seed in range(scaled(10)):
         rng = random.Random(f"full {seed}")
         core = tiny(rng, free_clauses=2)
-        live = Live(core)
+        live = LoadedProgram(core)
         for tree in sampled(rng, core):
             point = live.lowered.full_start(tree)
             assert (point is not None) == (not violations(core, tree)), (seed, tree)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from milp_trees import Live, reduced_trees, tiny
+from milp_trees import LoadedProgram, reduced_trees, tiny
 
 import odtdsl
 from odtdsl.backends.base import Limits, Progress
@@ -198,7 +198,7 @@ def test_highs_takes_the_full_start() -> None:
     taken = 0
     for _ in range(20):
         core = tiny(rng, free_clauses=2)
-        lowered = Live(core).lowered
+        lowered = LoadedProgram(core).lowered
         for tree in reduced_trees(core)[:40]:
             point = lowered.full_start(tree)
             if point is None:

@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from milp_trees import ATOMS, Live, best, depth_cap, reduced_trees, tiny
+from milp_trees import ATOMS, LoadedProgram, best, depth_cap, reduced_trees, tiny
 from random_cores import HERE
 from scale import blocks, scaled
 
@@ -37,7 +37,7 @@ def test_it_admits_exactly_the_trees_that_keep_the_rules(kind: tuple[str, ...]) 
         core = fitting(rng, *([kind] if kind else []))
         lowered = formulation("subtrees").lower(core, depth_cap(core))
         assert isinstance(lowered.encoding, Subtrees)
-        live = Live(core, lowered)
+        live = LoadedProgram(core, lowered)
         trees = reduced_trees(core)
         for tree in rng.sample(trees, min(20, len(trees))):
             keeps = not violations(core, tree)
@@ -50,7 +50,7 @@ def test_a_rule_without_literals_refuses_every_instance(scope: Scope) -> None:
     for seed in range(3):
         core = fitting(random.Random(f"empty {seed}"))
         core = replace(core, clauses=(Clause(scope=scope, literals=(), origin=HERE),))
-        live = Live(core, formulation("subtrees").lower(core, depth_cap(core)))
+        live = LoadedProgram(core, formulation("subtrees").lower(core, depth_cap(core)))
         for tree in reduced_trees(core)[:30]:
             assert live.admits(tree) == (not violations(core, tree))
 

@@ -16,7 +16,7 @@ from functions import frame, labels, points
 from scale import SCALE, scaled
 from sentences import MONOTONE
 from test_every_term import MIXED, NAMES, ONE_DIRECTION, PLAIN, PLAIN_PATHS, Case, case
-from worlds import Model, TooMany
+from tiny_tables import Model, TooMany
 
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.driver.alternatives import Alternatives
@@ -54,11 +54,11 @@ def within(one: Case, near: Fraction | None) -> list[Model]:
 
 def functions(one: Case, models: list[Model]) -> list[Expected]:
     """All functions, the best first, each with its best tree."""
-    at = points(one.world, models)
+    at = points(one.tiny, models)
     stay = any(word in rule.text for rule in one.rules for word in MONOTONE)
     found: dict[tuple[int, ...], tuple[Any, ...]] = {}
     for model in models:
-        own = labels(one.world, model, at, sides_stay=stay)
+        own = labels(one.tiny, model, at, sides_stay=stay)
         signed = tuple(goal.sign * goal.value(model) for goal in one.stages)
         rank = (signed, len(model.leaves), model.depth)
         found[own] = min(found.get(own, rank), rank)
@@ -78,7 +78,7 @@ def functions(one: Case, models: list[Model]) -> list[Expected]:
 def listed(one: Case, near: Fraction | None, most: int) -> Alternatives | None:
     """What the package lists; None where `exact` cannot express the problem."""
     try:
-        return one.spec.alternatives(near=near, most=most, using="exact", frame=one.world.frame)
+        return one.spec.alternatives(near=near, most=most, using="exact", frame=one.tiny.frame)
     except OdtError as problem:
         codes = {diagnostic.code for diagnostic in problem.diagnostics}
         if codes <= {"B102", "B103"}:
@@ -93,7 +93,7 @@ def agrees(name: str, seed: object) -> str:
     if OPEN_ENDS.search(one.text):
         return "passed over"
     try:  # where missing cells alone go left, several tests part the rows alike
-        one = replace(one, models=one.world.models(MOST_TREES, both_sides=True))
+        one = replace(one, models=one.tiny.models(MOST_TREES, both_sides=True))
     except TooMany:
         return "passed over"
     near = rng.choice([None, None, Fraction(0), Fraction(1, 4), Fraction(1), Fraction(2)])
@@ -110,10 +110,10 @@ def agrees(name: str, seed: object) -> str:
     assert [tree.objective for tree in found.trees] == [e.values for e in expected[:most]], said
     assert all(tree.audit.holds for tree in found.trees)
     by_labels = {e.labels: e for e in expected}
-    at = points(one.world, models)
+    at = points(one.tiny, models)
     for tree in found.trees:
-        names = [str(label) for label in tree.tree.predict(frame(one.world, at)).tolist()]
-        own = tuple(one.world.classes.index(label) for label in names)
+        names = [str(label) for label in tree.tree.predict(frame(one.tiny, at)).tolist()]
+        own = tuple(one.tiny.classes.index(label) for label in names)
         assert own in by_labels, f"{own} is no function of a tree that is good\n{said}"
         wanted = by_labels.pop(own)
         assert tree.objective == wanted.values, said

@@ -164,7 +164,7 @@ def random_piece(rng: random.Random, n: int) -> Piece:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Searched:
+class SearchCase:
     """An instance of the search, and its answer by trying all trees."""
 
     ranks: np.ndarray  # type: ignore[type-arg]
@@ -233,7 +233,7 @@ def test_the_search_finds_the_least_trees_of_random_sets(loss: str) -> None:
             leaf_price=price,
             threads=rng.choice([1, 2]),
         )
-        searched = Searched(
+        searched = SearchCase(
             ranks=ranks,
             allowed=allowed,
             targets=targets,

@@ -1,6 +1,6 @@
 """Prices of rules against brute force over all trees of tiny tables, and what limits leave.
 
-The brute force (`worlds`, `sentences`, `meanings`) uses nothing of the package.
+The brute force (`tiny_tables`, `sentences`, `meanings`) uses nothing of the package.
 `ODTDSL_SCALE=10` draws 400 random specs.
 """
 
@@ -16,10 +16,10 @@ from functools import cached_property
 
 import pytest
 from goals import goals, row_groups
-from meanings import Goal, Judge, Rule
+from meanings import Goal, Rule, RuleChecker
 from scale import scaled
 from sentences import MONOTONE, TERMS, Atoms, rule
-from worlds import Model, TooMany, World, random_world
+from tiny_tables import Model, TinyTable, TooMany, random_world
 
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
@@ -34,10 +34,10 @@ Values = tuple[Fraction, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Priced:
+class PriceCase:
     """A random spec that some tree keeps, and the trees of its table one level deeper."""
 
-    world: World
+    tiny: TinyTable
     rules: tuple[Rule, ...]
     stages: tuple[Goal, ...]
     models: list[Model]
@@ -47,8 +47,8 @@ class Priced:
         sense = {1: "minimize", -1: "maximize"}
         stages = " then ".join(f"{sense[goal.sign]} {goal.text}" for goal in self.stages)
         written = [one.written(f"r{i}") for i, one in enumerate(self.rules)]
-        rows = row_groups(self.world) if any(goal.of_rows for goal in self.stages) else []
-        return "\n".join([*self.world.head(), *rows, stages, *written])
+        rows = row_groups(self.tiny) if any(goal.of_rows for goal in self.stages) else []
+        return "\n".join([*self.tiny.head(), *rows, stages, *written])
 
     @cached_property
     def value(self) -> dict[Model, Values]:
@@ -60,51 +60,53 @@ class Priced:
 
     def best(self, *dropped: str) -> Values | None:
         """The least value without some rules, or with a bound of the skeleton relaxed."""
-        judge = Judge(self.world, [r for i, r in enumerate(self.rules) if f"r{i}" not in dropped])
-        depth, leaves = self.world.depth, self.world.leaves
+        checker = RuleChecker(
+            self.tiny, [r for i, r in enumerate(self.rules) if f"r{i}" not in dropped]
+        )
+        depth, leaves = self.tiny.depth, self.tiny.leaves
         assert depth is not None
         found = (
             self.value[model]
             for model in self.models
             if model.depth <= depth + ("tree depth" in dropped)
             and (leaves is None or len(model.leaves) <= leaves or "tree leaves" in dropped)
-            and judge.admits(model)
+            and checker.admits(model)
         )
         return min(found, default=None)
 
 
-def priced_case(seed: object) -> Priced:
+def priced_case(seed: object) -> PriceCase:
     rng = random.Random(f"priced {seed}")
     while True:
         terms = [rng.choice(KINDS) for _ in range(rng.choice([1, 1, 2, 2, 3, 4]))]
         used = {term for _, term in terms}
-        world = random_world(rng, kinds=["number"] if "threshold" in used else [])
-        if "threshold" in used and not any(c.ranked for c in world.columns):
+        tiny = random_world(rng, kinds=["number"] if "threshold" in used else [])
+        if "threshold" in used and not any(c.ranked for c in tiny.columns):
             continue
-        if world.depth is None or world.depth > 2 or world.wide:
+        if tiny.depth is None or tiny.depth > 2 or tiny.wide:
             continue
-        depth, leaves = world.depth, world.leaves
-        world.depth, world.leaves = depth + 1, None
+        depth, leaves = tiny.depth, tiny.leaves
+        tiny.depth, tiny.leaves = depth + 1, None
         try:
-            models = world.models(MOST_TREES)
+            models = tiny.models(MOST_TREES)
         except TooMany:
             continue
-        world.depth, world.leaves = depth, leaves
-        atoms = Atoms(rng, world, models)
-        made = Priced(
-            world=world,
+        tiny.depth, tiny.leaves = depth, leaves
+        atoms = Atoms(rng, tiny, models)
+        made = PriceCase(
+            tiny=tiny,
             rules=tuple(rule(atoms, scope, term) for scope, term in terms),
-            stages=tuple(goals(rng, world)),
+            stages=tuple(goals(rng, tiny)),
             models=models,
         )
         if made.best() is not None:
             return made
 
 
-def explained(one: Priced, using: str, seconds: float | None = None) -> Explanation | None:
+def explained(one: PriceCase, using: str, seconds: float | None = None) -> Explanation | None:
     """None where the back end cannot express it."""
     try:
-        analysis = odtdsl.parse(one.text).analyse(frame=one.world.frame)
+        analysis = odtdsl.parse(one.text).analyse(frame=one.tiny.frame)
         return explain(analysis, backend=using, seconds=seconds)
     except OdtError as problem:
         if {d.code for d in problem.diagnostics} <= {"B102", "B221"}:
@@ -112,12 +114,12 @@ def explained(one: Priced, using: str, seconds: float | None = None) -> Explanat
         raise
 
 
-def agrees(one: Priced, using: str) -> bool | None:
+def agrees(one: PriceCase, using: str) -> bool | None:
     """Whether every price is that of brute force; then if some rule binds."""
     found = explained(one, using)
     if found is None:
         return None
-    shown = f"{one.text}\n{one.world.frame}"
+    shown = f"{one.text}\n{one.tiny.frame}"
     assert found.status == "feasible", shown
     assert found.prices is not None, shown
     best = one.best()
@@ -140,7 +142,7 @@ def agrees(one: Priced, using: str) -> bool | None:
     return any(price.binds for price in found.prices.prices)
 
 
-def _values(found: tuple[Range | None, ...], one: Priced) -> Values:
+def _values(found: tuple[Range | None, ...], one: PriceCase) -> Values:
     """What is proven, with less being better."""
     assert all(part is not None and part.proven for part in found)
     return tuple(
@@ -217,7 +219,7 @@ def test_what_follows_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
 # ---- limits
 
 
-class Giving:
+class GivesUp:
     """`solve` that gives up from some search on."""
 
     def __init__(self, patience: int, interrupted: bool) -> None:
@@ -243,7 +245,7 @@ def test_giving_up_leaves_true_ranges(
     for seed in range(6):
         one = priced_case(f"giving {seed}")
         monkeypatch.undo()
-        giving = Giving(patience, interrupted)
+        giving = GivesUp(patience, interrupted)
         monkeypatch.setattr(prices, "solve", giving)
         found = explained(one, "exact")
         if found is None or found.prices is None:

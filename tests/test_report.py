@@ -60,7 +60,7 @@ def page_of(name: str) -> str:
     return page(subject_of(made(name)))
 
 
-class Reader(HTMLParser):
+class PageParser(HTMLParser):
     """Elements, attributes and texts of a page; cells by the caption of their table."""
 
     def __init__(self) -> None:
@@ -101,8 +101,8 @@ class Reader(HTMLParser):
 
 
 @cache
-def read(name: str) -> Reader:
-    reader = Reader()
+def read(name: str) -> PageParser:
+    reader = PageParser()
     reader.feed(page_of(name))
     reader.close()
     assert reader.inside == []
@@ -160,7 +160,7 @@ def test_hostile_words_are_shown_as_they_are() -> None:
 )
 def test_markup_escapes_whatever_is_not_markup(words: str) -> None:
     made = tag("p", words, title=words)
-    reader = Reader()
+    reader = PageParser()
     reader.feed(made)
     assert reader.tags == ["p"]
     assert [key for _, key, _ in reader.attributes] == ["title"]
@@ -463,7 +463,7 @@ def test_notebooks_show_models_and_results(name: str) -> None:
     if result.model is not None:
         shown.append(result.model._repr_html_())
     for one in shown:
-        reader = Reader()
+        reader = PageParser()
         reader.feed(one)
         assert reader.inside == []
         assert "script" not in reader.tags

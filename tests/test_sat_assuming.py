@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import chain, combinations
 
-from meanings import Judge
+from meanings import RuleChecker
 from scale import SCALE, scaled
 from test_every_term import MIXED, case, core_of
 
@@ -34,14 +34,14 @@ def test_every_subset_of_rules() -> None:
             reply = live.ask(names)
             assert reply is not None
             asked += 1
-            kept = Judge(one.world, [rules[name] for name in names])
+            kept = RuleChecker(one.tiny, [rules[name] for name in names])
             assert (reply.tree is not None) == any(map(kept.admits, one.models)), f"{names}\n{one}"
             if reply.tree is not None:
                 assert not violations(only(core, names), reply.tree), f"{names}\n{one}"
                 continue
             infeasible += 1
             assert reply.conflict <= set(names)
-            blamed = Judge(one.world, [rules[name] for name in reply.conflict])
+            blamed = RuleChecker(one.tiny, [rules[name] for name in reply.conflict])
             assert not any(map(blamed.admits, one.models)), f"{reply.conflict}\n{one}"
         live.close()
     assert asked > 100 * SCALE

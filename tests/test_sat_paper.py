@@ -19,7 +19,7 @@ from pysat.solvers import Solver
 from scale import SCALE, scaled
 from sentences import no_errors
 from test_every_term import MOST_TREES, Case, core_of, solved
-from worlds import Model, TooMany, random_world
+from tiny_tables import Model, TooMany, random_world
 
 import odtdsl
 from odtdsl.backends.clauses.lowering import shape_of
@@ -38,17 +38,17 @@ def study_case(seed: int) -> Case:
     """No error, least depth, then least size: what the study has."""
     rng = random.Random(f"study {seed}")
     while True:
-        world = random_world(rng)
-        world = replace(world, weighed=False, weights=[Fraction(1)] * world.n, leaves=None)
-        world = replace(world, depth=rng.choice([1, 2, 2, 3]))
-        if any(None in column.cells for column in world.columns):
+        tiny = random_world(rng)
+        tiny = replace(tiny, weighed=False, weights=[Fraction(1)] * tiny.n, leaves=None)
+        tiny = replace(tiny, depth=rng.choice([1, 2, 2, 3]))
+        if any(None in column.cells for column in tiny.columns):
             continue
         try:
-            models = world.models(MOST_TREES, both_sides=False)
+            models = tiny.models(MOST_TREES, both_sides=False)
         except TooMany:
             continue
         stages = rng.choice([(DEPTH,), (DEPTH, LEAVES), (DEPTH, LEAVES), (DEPTH, NODES)])
-        return Case(world=world, rules=(no_errors(world),), stages=stages, models=models)
+        return Case(tiny=tiny, rules=(no_errors(tiny),), stages=stages, models=models)
 
 
 @pytest.mark.parametrize("encoding", ["paper", "ordered"])
@@ -67,7 +67,7 @@ def test_the_formula_has_a_model_just_where_there_is_a_tree() -> None:
     for seed in range(scaled(25, least=13)):
         one = study_case(seed)
         core = core_of(one)
-        for depth, leaves in _bounds(one.world.depth or 0):
+        for depth, leaves in _bounds(one.tiny.depth or 0):
             code = PaperCode(core, depth, shape_of(core), leaves)
             code.add_rows(range(core.n_rows))
             with Solver("cadical153", bootstrap_with=code.formula.clauses) as solver:

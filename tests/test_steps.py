@@ -67,7 +67,7 @@ PROBLEMS = [
 WISHES = ("auto", *available())
 
 
-class Asked(list[tuple[str, str]]):
+class StepLog(list[tuple[str, str]]):
     """Who was asked for what, in order: back end and kind of step.
 
     What a back end asks itself within a step, such as `exact` for trees, is of that step.
@@ -131,7 +131,7 @@ def test_what_runs_is_what_the_plan_tells(text: str, monkeypatch: pytest.MonkeyP
     planned = {w: odtdsl.plan(text, frame=frame(text), using=w).choice.steps for w in WISHES}
     assert any(planned.values())
     monkeypatch.setattr(pipeline, "STEADY", 0.2)  # of `search`, which proves nothing
-    asked = Asked()
+    asked = StepLog()
     asked.hook(monkeypatch, None)
     for using, steps in planned.items():
         if not steps:
@@ -151,7 +151,7 @@ def test_all_steps_run_where_none_closes_the_problem(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned = {w: odtdsl.plan(text, frame=frame(text), using=w).choice.steps for w in WISHES}
-    asked = Asked()
+    asked = StepLog()
     asked.hook(monkeypatch, lambda *_, **__: RawAnswer(status="unknown"))
 
     def opened(method: str) -> Callable[..., RawAnswer]:

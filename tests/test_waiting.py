@@ -28,7 +28,7 @@ rule good: {good}
 """
 
 
-class Screen(io.StringIO):
+class FakeTerminal(io.StringIO):
     """A terminal."""
 
     def isatty(self) -> bool:
@@ -71,7 +71,7 @@ def test_programs_that_ask_for_json_are_not_told(capsys: pytest.CaptureFixture[s
 
 @pytest.mark.usefixtures("soon")
 def test_a_terminal_has_one_line_that_is_wiped(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Screen()
+    screen = FakeTerminal()
     monkeypatch.setattr("sys.stderr", screen)
     monkeypatch.setenv("COLUMNS", "40")
     with Waiting(quiet=True) as waiting:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from scale import scaled
-from worlds import LEVELS, World, random_world
+from tiny_tables import LEVELS, TinyTable, random_world
 
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
@@ -18,16 +18,16 @@ from odtdsl.driver.result import Result
 from odtdsl.predictors.nodes import Branch, InBin, Threshold
 
 
-def solved(rng: random.Random) -> tuple[World, Result]:
+def solved(rng: random.Random) -> tuple[TinyTable, Result]:
     while True:
-        world = random_world(rng)
-        text = "\n".join([*world.head(), "minimize errors"])
+        tiny = random_world(rng)
+        text = "\n".join([*tiny.head(), "minimize errors"])
         try:
-            result = odtdsl.solve(text, frame=world.frame, using="greedy")
+            result = odtdsl.solve(text, frame=tiny.frame, using="greedy")
         except OdtError:
             continue
         if result.tree is not None and result.tree.n_splits:
-            return world, result
+            return tiny, result
 
 
 def marks(result: Result, name: str) -> list[float]:
@@ -46,9 +46,9 @@ def marks(result: Result, name: str) -> list[float]:
     return sorted(found)
 
 
-def choices(world: World, result: Result, name: str, row: int) -> list[tuple[object, float]]:
+def choices(tiny: TinyTable, result: Result, name: str, row: int) -> list[tuple[object, float]]:
     """Cells of a feature with the size of the change to each."""
-    column = next(c for c in world.columns if c.name == name)
+    column = next(c for c in tiny.columns if c.name == name)
     cell = column.cells[row]
     present = [x for x in column.cells if x is not None]
     found: list[tuple[object, float]] = [(cell, 0.0)]
@@ -67,25 +67,24 @@ def choices(world: World, result: Result, name: str, row: int) -> list[tuple[obj
 
 
 def least(
-    world: World, result: Result, row: int, to: object, frozen: set[str]
+    tiny: TinyTable, result: Result, row: int, to: object, frozen: set[str]
 ) -> tuple[int, float] | None:
     """Over all combinations of cells: features changed, then the sum of the changes."""
     tree = result.tree
     assert tree is not None
     names = list(tree.tested)
     over = [
-        [(world.frame[n][row], 0.0)] if n in frozen else choices(world, result, n, row)
-        for n in names
+        [(tiny.frame[n][row], 0.0)] if n in frozen else choices(tiny, result, n, row) for n in names
     ]
     combos = list(product(*over))
     frame = {n: [combo[i][0] for combo in combos] for i, n in enumerate(names)}
     labels = tree.predict(frame).tolist()
-    now = tree.predict({n: [world.frame[n][row]] for n in names})[0]
+    now = tree.predict({n: [tiny.frame[n][row]] for n in names})[0]
     best: tuple[int, float] | None = None
     for combo, label in zip(combos, labels, strict=True):
         if label == now or (to is not None and label != to):
             continue
-        moved = [size for i, (cell, size) in enumerate(combo) if cell != world.frame[names[i]][row]]
+        moved = [size for i, (cell, size) in enumerate(combo) if cell != tiny.frame[names[i]][row]]
         key = (len(moved), math.fsum(moved))
         best = key if best is None else min(best, key)
     return best
@@ -96,14 +95,14 @@ def test_the_change_is_the_least_and_does_change_the_prediction(block: int) -> N
     seen = {"none": 0, "one": 0, "more": 0, "frozen": 0, "to": 0}
     for seed in range(25):
         rng = random.Random(f"why {block} {seed}")
-        world, result = solved(rng)
+        tiny, result = solved(rng)
         tree = result.tree
         assert tree is not None
-        row = rng.randrange(world.n)
+        row = rng.randrange(tiny.n)
         frozen = {n for n in tree.tested if rng.random() < 0.25}
-        to = rng.choice([None, *world.classes])
+        to = rng.choice([None, *tiny.classes])
         found = result.why(row, to=to, frozen=frozen).counterfactual
-        expected = least(world, result, row, to, frozen)
+        expected = least(tiny, result, row, to, frozen)
         assert (found is None) == (expected is None), (block, seed)
         seen["frozen"] += bool(frozen)
         seen["to"] += to is not None
@@ -112,14 +111,14 @@ def test_the_change_is_the_least_and_does_change_the_prediction(block: int) -> N
             continue
         assert len(found.changes) == expected[0], (block, seed)
         assert math.isclose(found.size, expected[1], abs_tol=1e-12), (block, seed)
-        changed = {n: [world.frame[n][row]] for n in tree.tested}
+        changed = {n: [tiny.frame[n][row]] for n in tree.tested}
         assert not frozen & {change.feature for change in found.changes}
         for change in found.changes:
             assert changed[change.feature] == [change.before]
             changed[change.feature] = [change.after]
         label = tree.predict(changed)[0]
         assert str(label) == found.prediction
-        assert label != tree.predict({n: [world.frame[n][row]] for n in tree.tested})[0]
+        assert label != tree.predict({n: [tiny.frame[n][row]] for n in tree.tested})[0]
         assert to is None or label == to
         seen["one" if len(found.changes) == 1 else "more"] += 1
     assert min(seen[word] for word in ("none", "one", "frozen", "to")) >= 1, seen

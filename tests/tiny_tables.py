@@ -126,7 +126,7 @@ class TooMany(Exception):
 
 
 @dataclass(eq=False, kw_only=True)
-class World:
+class TinyTable:
     """A table, the statements about it, and their meaning. Sets of rows are bit masks."""
 
     columns: list[Column]
@@ -349,7 +349,7 @@ def _tests(index: int, column: Column, rows: list[int]) -> Iterator[Test]:
 # ---- drawing one
 
 
-def random_world(rng: random.Random, *, kinds: Sequence[str] = (), width: int = 0) -> World:
+def random_world(rng: random.Random, *, kinds: Sequence[str] = (), width: int = 0) -> TinyTable:
     """Two or three columns (of `kinds` first), 4 to 8 rows, two to four classes, and the rest."""
     n = rng.randint(4, 8)
     k = rng.choice([2, 2, 2, 3, 3, 4])
@@ -366,7 +366,7 @@ def random_world(rng: random.Random, *, kinds: Sequence[str] = (), width: int = 
         weights[0] = Fraction(1)
     depth = rng.choice([1, 2, 2, 2, 2, 3])
     leaves = rng.choice([None, None, None, 2, 3, 4])
-    world = World(
+    tiny = TinyTable(
         columns=columns,
         classes=names,
         rising=tuple(rng.sample(names, k)),
@@ -380,8 +380,8 @@ def random_world(rng: random.Random, *, kinds: Sequence[str] = (), width: int = 
         leaves=leaves,
     )
     for name in ("g", "h", "k")[: rng.choice([2, 2, 3])]:
-        world.groups[name] = _group(rng, world)
-    return world
+        tiny.groups[name] = _group(rng, tiny)
+    return tiny
 
 
 def _column(rng: random.Random, name: str, kind: str, n: int) -> Column:
@@ -446,20 +446,20 @@ def _shared(
     return [(who, Fraction(rng.choice(["1", "2.5", "101.9"])))]
 
 
-def _group(rng: random.Random, world: World) -> tuple[int, str]:
+def _group(rng: random.Random, tiny: TinyTable) -> tuple[int, str]:
     """Some rows of positive weight, by position or by a comparison."""
     while True:
         if rng.random() < 0.6:
-            rows = sorted(rng.sample(range(world.n), rng.randint(1, world.n - 1)))
+            rows = sorted(rng.sample(range(tiny.n), rng.randint(1, tiny.n - 1)))
             mask, text = sum(1 << row for row in rows), f"row in {{{', '.join(map(str, rows))}}}"
         else:
-            mask, text = _compared(rng, world)
-        if world.weight(mask):
+            mask, text = _compared(rng, tiny)
+        if tiny.weight(mask):
             return mask, text
 
 
-def _compared(rng: random.Random, world: World) -> tuple[int, str]:
-    column = rng.choice(world.columns)
+def _compared(rng: random.Random, tiny: TinyTable) -> tuple[int, str]:
+    column = rng.choice(tiny.columns)
     value = rng.choice([x for x in column.cells if x is not None])
     shown = f'"{value}"' if isinstance(value, str) else decimal(Fraction(value))
     same = [x == value for x in column.cells]
