@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from meanings import Goal, Measures, gap_of
+from meanings import RATES, Goal, Measures, gap_of
 from tiny_tables import Model, TinyTable, decimal
 
 
@@ -61,15 +61,15 @@ def _goal(rng: random.Random, tiny: TinyTable, draw: Measures) -> Goal:
             text, value = draw.plain(rng.choice(["leaves", "splits", "nodes", "expected_cost"]))
             return Goal(text=text, sign=1, value=value)
         case 6:
-            text, values = draw.over_groups("rate", "recall", "false_positive_rate", "accuracy")
+            text, values = draw.over_groups(*RATES)
             return Goal(
                 text=f"errors + {decimal(factor)} * gap({text})",
                 sign=1,
                 value=lambda m: errors(m) + factor * gap_of(values, m),
             )
         case 7:
-            one, a = draw.any_of("rate", "recall", "accuracy")
-            two, b = draw.any_of("rate", "recall", "accuracy")
+            one, a = draw.any_of(*RATES)
+            two, b = draw.any_of(*RATES)
             return Goal(
                 text=f"abs({one} - {two}) + {decimal(factor)} * leaves",
                 sign=1,
@@ -78,17 +78,7 @@ def _goal(rng: random.Random, tiny: TinyTable, draw: Measures) -> Goal:
         case 8:
             return weighting(rng, tiny)
         case _:
-            text, value = draw.any_of(
-                "errors",
-                "error_rate",
-                "accuracy",
-                "loss",
-                "expected_loss",
-                "rate",
-                "recall",
-                "false_positive_rate",
-                "count_predicted",
-            )
+            text, value = draw.any_of("errors", "loss", "expected_loss", "count_predicted", *RATES)
             return Goal(text=text, sign=rng.choice([1, -1]), value=value)
 
 

@@ -121,6 +121,16 @@ SHARES: dict[str, Callable[[int, int], tuple[int, bool]]] = {
 """Measures that are shares: of the rows of a group, and those of the class among all, which rows
 they are of, and whether they ask of these to get the class or not to get it."""
 
+RATES = ("accuracy", "error_rate", *SHARES)
+"""All shares by which groups can be compared."""
+
+QUOTIENTS: dict[str, Callable[[int, int], tuple[int, int]]] = {
+    "precision": lambda so, own: (so & own, so),
+    "negative_predictive_value": lambda so, own: (~so & ~own, ~so),
+}
+"""Measures that are shares of rows which the model decides: of the rows that are predicted as a
+class, and those that belong to it, which rows count, and which they are a share of."""
+
 
 class Measures:
     """Draws measures of the model as (text, value); `None` where the data leave no rows."""
@@ -189,9 +199,21 @@ class Measures:
         text = self.named(term, label, group)
         if term == "count_predicted":
             return text, lambda m: Fraction((rows & m.predicted(label)).bit_count())
-        assert term in SHARES, f"write what `{term}` means in tests/meanings.py or sentences.py"
         over, so = SHARES[term](rows, own)
         return (text, self.share(over, label, so=so)) if w.weight(over) else None
+
+    def quotient(
+        self, term: str, label: int, group: str | None
+    ) -> tuple[str, Callable[[Model], Fraction | None]]:
+        """A measure of `QUOTIENTS`; its value is None where it is a share of nothing."""
+        w, rows, own = self.tiny, self.tiny.members(group), self.tiny.of_class(label)
+
+        def value(model: Model) -> Fraction | None:
+            counted, among = QUOTIENTS[term](model.predicted(label), own)
+            whole = w.weight(rows & among)
+            return w.weight(rows & counted) / whole if whole else None
+
+        return self.named(term, label, group), value
 
     def any_of(self, *terms: str, group: bool = True) -> tuple[str, Number]:
         while True:

@@ -14,9 +14,11 @@ from odtdsl.base.source import Source
 from odtdsl.compiler import Analysis, analyse
 from odtdsl.language.parser import parse
 from odtdsl.problem.ir.evaluate import goes_left, local_gap
+from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.families import place
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
+from odtdsl.problem.terms.registry import quotients, shares_of_groups
 
 OPS = ("<=", ">=", "<", ">", "=", "!=")
 FEATURES = ("a", "b", "c", "o")
@@ -140,10 +142,10 @@ class Conditions:
 
     def share(self) -> str:
         """A share that no data of ours leave without a row."""
-        name = self.rng.choice(("accuracy", "error_rate", "rate", "recall", "false_positive_rate"))
-        if name in ("recall", "false_positive_rate"):
-            return f"{name}({self.label()})"
-        return f"{name}{self.of(*([self.label()] if name == 'rate' else []))}"
+        name = self.rng.choice(shares_of_groups())
+        if name in ("accuracy", "error_rate", "rate"):
+            return f"{name}{self.of(*([self.label()] if name == 'rate' else []))}"
+        return f"{name}({self.label()})"
 
     def number(self, *values: str) -> str:
         return self.rng.choice(values)
@@ -174,7 +176,7 @@ class Conditions:
                 what = self.number("loss", "expected_loss")
                 return f"{what} {op} {self.number('0', '1', '0.75')}"
             case 10:
-                term = self.number("precision", "negative_predictive_value")
+                term = rng.choice([name for name in quotients(Scope.MODEL) if name != "ratio"])
                 of = f"{term}({self.label()})"
                 return self.number(
                     f"{of} {op} {self.number('0', '0.5', '1', '60%')}",

@@ -1,4 +1,7 @@
-"""Rules as a spec writes them, each with its meaning on a `tiny_tables.Model`: one maker per term.
+"""Rules as a spec writes them, each with its meaning on a `tiny_tables.Model`.
+
+A method of `Atoms` under `@makes` draws conditions with some terms. Shares of rows need none: they
+are lines of `SHARES` or `QUOTIENTS` in `meanings`.
 
 Bounds are drawn near the values of some model, so that rules bite.
 """
@@ -11,13 +14,29 @@ from fractions import Fraction
 from itertools import combinations
 
 from directions import monotone
-from meanings import OPS, Atom, Measures, Number, Rule, gap_of, ratio_of
+from meanings import OPS, QUOTIENTS, RATES, Atom, Measures, Number, Rule, gap_of, ratio_of
 from tiny_tables import LEVELS, Leaf, Model, TinyTable, decimal
 
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.terms.registry import TERMS as REGISTERED
 
 # ---- atoms
+
+MONOTONE = ("increasing", "decreasing")
+
+Maker = Callable[["Atoms", str], Atom]
+MAKERS: dict[tuple[str, str], Maker] = {}
+"""By scope and term, what draws a condition with it."""
+
+
+def makes(scope: str, *terms: str) -> Callable[[Maker], Maker]:
+    """Say which terms of a scope a method draws."""
+
+    def enter(maker: Maker) -> Maker:
+        MAKERS.update({(scope, term): maker for term in terms})
+        return maker
+
+    return enter
 
 
 class Atoms:
@@ -84,7 +103,7 @@ class Atoms:
 
     def with_another(self, text: str, value: Number) -> Atom:
         """A comparison of two measures, or of their difference."""
-        other, also = self.draw.any_of("rate", "accuracy", "recall", "false_positive_rate")
+        other, also = self.draw.any_of(*RATES)
         factor = self.rng.choice([Fraction(1), Fraction(1, 2), Fraction(4, 5), Fraction(2)])
         op, far = self.op(), self.rng.choice([0, 5, 20, 50])
         if self.rng.random() < 0.5:
@@ -97,6 +116,7 @@ class Atoms:
             lambda m: OPS[op](abs(value(m) - also(m)), Fraction(far, 100)),
         )  # type: ignore[arg-type]
 
+    @makes("model", *RATES, "errors", "loss", "expected_loss", "count_predicted")
     def measure(self, term: str) -> Atom:
         while True:
             label, group = self.draw.label(), self.draw.group()
@@ -114,6 +134,7 @@ class Atoms:
             return self.with_another(text, value)
         return self.shared(text, value)
 
+    @makes("model", "leaves", "splits", "nodes", "depth", "tests", "expected_cost")
     def plain(self, term: str) -> Atom:
         text, value = self.draw.plain(term)
         if term in ("depth", "expected_cost") or self.rng.random() < 0.7:
@@ -125,41 +146,32 @@ class Atoms:
             f"{other} {sign} {size} * {text}", lambda m: also(m) + factor * value(m), None
         )
 
-    def predictive_value(self, term: str) -> Atom:
-        label, group = self.draw.label(), self.draw.group()
-        w, op = self.tiny, self.op(">=")
-        bound = Fraction(self.rng.choice([0, 30, 50, 60, 75, 100]), 100)
+    @makes("model", *QUOTIENTS)
+    def quotient(self, term: str) -> Atom:
+        text, value = self.draw.quotient(term, self.draw.label(), self.draw.group())
+        op, bound = self.op(">="), Fraction(self.rng.choice([0, 30, 50, 60, 75, 100]), 100)
 
         def holds(model: object) -> bool:
-            assert isinstance(model, Model)
-            so, own = model.predicted(label), w.of_class(label)
-            if term == "negative_predictive_value":
-                so, own = ~so, ~own
-            among = w.members(group) & so
-            whole = w.weight(among)
-            return not whole or OPS[op](w.weight(among & own) / whole, bound)
+            found = value(model)  # type: ignore[arg-type]
+            return found is None or OPS[op](found, bound)
 
-        return f"{self.draw.named(term, label, group)} {op} {bound * 100}%", holds
+        return f"{text} {op} {bound * 100}%", holds
 
-    def gap(self) -> Atom:
-        text, values = self.draw.over_groups(
-            "rate", "recall", "false_positive_rate", "accuracy", "error_rate"
-        )
-        return self.shared(f"gap({text})", lambda m: gap_of(values, m))
+    @makes("model", "gap", "ratio")
+    def over_groups(self, term: str) -> Atom:
+        text, values = self.draw.over_groups(*RATES)
+        of = gap_of if term == "gap" else ratio_of
+        return self.shared(f"{term}({text})", lambda m: of(values, m))
 
-    def ratio(self) -> Atom:
-        text, values = self.draw.over_groups(
-            "rate", "recall", "false_positive_rate", "accuracy", "error_rate"
-        )
-        return self.shared(f"ratio({text})", lambda m: ratio_of(values, m))
-
-    def root(self) -> Atom:
+    @makes("model", "root")
+    def root(self, _: str) -> Atom:
         some = self.draw.some_columns()
         return (
             f"root in {{{self.tiny.names(some)}}}",
             lambda m: not m.splits or m.splits[0].test.column in some,
         )  # type: ignore[attr-defined]
 
+    @makes("model", "same_leaf", "different_leaf")
     def pair(self, term: str) -> Atom:
         first, second = self.rng.randrange(self.tiny.n), self.rng.randrange(self.tiny.n)
         wish = term == "same_leaf"
@@ -168,12 +180,14 @@ class Atoms:
             lambda m: (m.leaf_of(first) is m.leaf_of(second)) == wish,
         )  # type: ignore[attr-defined]
 
+    @makes("model", *MONOTONE)
     def monotone(self, term: str) -> Atom:
         known = [i for i, c in enumerate(self.tiny.columns) if c.kind in ("number", "ordered")]
         column, rising = self.rng.choice(known), term == "increasing"
         return (f"{term}({self.name(column)})", lambda m: monotone(self.tiny, m, column, rising))  # type: ignore[arg-type]
 
-    def used(self) -> Atom:
+    @makes("model", "uses")
+    def used(self, _: str) -> Atom:
         column = self.column()
         return (
             f"uses({self.name(column)})",
@@ -182,6 +196,7 @@ class Atoms:
 
     # -- path (the leaf at its end)
 
+    @makes("path", "before", "requires")
     def order(self, term: str) -> Atom:
         first, second = self.rng.sample(range(len(self.tiny.columns)), 2)
 
@@ -196,10 +211,12 @@ class Atoms:
         text = f"{self.name(first)} {term} {self.name(second)}"
         return text, before if term == "before" else requires
 
-    def path_uses(self) -> Atom:
+    @makes("path", "uses")
+    def path_uses(self, _: str) -> Atom:
         column = self.column()
         return f"uses({self.name(column)})", lambda leaf: column in leaf.path  # type: ignore[attr-defined]
 
+    @makes("path", "tests", "length", "cost")
     def path_number(self, term: str) -> Atom:
         w, rng = self.tiny, self.rng
         some = self.draw.some_columns()
@@ -227,7 +244,9 @@ class Atoms:
 
     # -- leaf
 
-    def sized(self) -> Atom:
+    @makes("leaf", "size")
+    @makes("split", "size")
+    def sized(self, _: str) -> Atom:
         """`size` of a leaf or a split."""
         group, op, w = self.draw.group(), self.op(">="), self.tiny
         inside = w.members(group)
@@ -254,7 +273,8 @@ class Atoms:
             lambda at: OPS[op](Fraction((at.rows & inside).bit_count()), bound),
         )  # type: ignore[attr-defined]
 
-    def purity(self) -> Atom:
+    @makes("leaf", "purity")
+    def purity(self, _: str) -> Atom:
         bound = Fraction(self.rng.choice([25, 50, 60, 75, 80, 100]), 100)
         op, w = self.op(">="), self.tiny
 
@@ -265,7 +285,8 @@ class Atoms:
 
         return f"purity {op} {bound * 100}%", holds
 
-    def majority(self) -> Atom:
+    @makes("leaf", "majority")
+    def majority(self, _: str) -> Atom:
         w = self.tiny
 
         def holds(leaf: object) -> bool:
@@ -277,7 +298,8 @@ class Atoms:
 
     # -- split
 
-    def feature(self) -> Atom:
+    @makes("split", "feature")
+    def feature(self, _: str) -> Atom:
         some, op = self.draw.some_columns(), self.rng.choice(["=", "!="])
         if self.rng.random() < 0.6:
             return (f"feature in {{{self.tiny.names(some)}}}", lambda s: s.test.column in some)  # type: ignore[attr-defined]
@@ -286,7 +308,8 @@ class Atoms:
             lambda s: (s.test.column == some[0]) == (op == "="),
         )  # type: ignore[attr-defined]
 
-    def level(self) -> Atom:
+    @makes("split", "level")
+    def level(self, _: str) -> Atom:
         op, bound = self.op(), Fraction(self.rng.randint(0, 2))
         return f"level {op} {bound}", lambda s: OPS[op](Fraction(s.level), bound)  # type: ignore[attr-defined]
 
@@ -329,39 +352,14 @@ TERMS: dict[str, tuple[str, ...]] = {
 }
 """By scope, every term of the language: what has no meaning here fails."""
 
-MONOTONE = ("increasing", "decreasing")
-
 
 def atom(atoms: Atoms, scope: str, term: str) -> Atom:
     """A condition of a scope with a term."""
-    match scope, term:
-        case "model", "leaves" | "splits" | "nodes" | "depth" | "tests" | "expected_cost":
-            return atoms.plain(term)
-        case "model", "precision" | "negative_predictive_value":
-            return atoms.predictive_value(term)
-        case "model", "gap" | "ratio" | "root":
-            made: Atom = getattr(atoms, term)()
-            return made
-        case "model", "uses":
-            return atoms.used()
-        case "model", "same_leaf" | "different_leaf":
-            return atoms.pair(term)
-        case "model", "increasing" | "decreasing":
-            return atoms.monotone(term)
-        case "model", _:
-            return atoms.measure(term)
-        case "path", "uses":
-            return atoms.path_uses()
-        case "path", "before" | "requires":
-            return atoms.order(term)
-        case "path", _:
-            return atoms.path_number(term)
-        case _, "size":
-            return atoms.sized()
-        case _, "purity" | "majority" | "feature" | "level":
-            alone: Atom = getattr(atoms, term)()
-            return alone
-    raise AssertionError(term)
+    assert (scope, term) in MAKERS, (
+        f"say what `{term}` means: as a line of SHARES or QUOTIENTS in tests/meanings.py if it is a"
+        " share of rows, else as a method under @makes in tests/sentences.py"
+    )
+    return MAKERS[scope, term](atoms, term)
 
 
 def combined(rng: random.Random, first: Atom, more: Callable[[], Atom]) -> Atom:
@@ -439,7 +437,7 @@ def _threshold_rule(atoms: Atoms) -> Rule:
         )
     if rng.random() < 0.15 and not atoms.closed:
         more, third = atoms.threshold(column)
-        where, at = atoms.level()
+        where, at = atoms.level("level")
         op, bound, first = rng.choice(["<=", ">=", "="]), rng.randint(0, 3), allows
         return Rule(
             text=f"count({text}, {more}, {where}) {op} {bound}",
@@ -448,7 +446,7 @@ def _threshold_rule(atoms: Atoms) -> Rule:
             holds=lambda split, t: OPS[op](first(t) + third(t) + at(split), bound),  # type: ignore[arg-type]
         )
     if rng.random() < 0.35:
-        where, at = atoms.level()
+        where, at = atoms.level("level")
         return Rule(
             text=f"if {where} then {text}" if " or " not in text else f"if {where} then ({text})",
             scope="split",

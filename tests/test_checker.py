@@ -17,11 +17,12 @@ import odtdsl
 from odtdsl import Model
 from odtdsl.auditor import audit
 from odtdsl.auditor.audit import audit_rows
-from odtdsl.auditor.meanings import IN_FLOATS, MEANINGS
+from odtdsl.auditor.meanings import BASES, IN_FLOATS, MEANINGS
 from odtdsl.compiler import Analysis
 from odtdsl.predictors.nodes import Branch, Leaf
 from odtdsl.predictors.saving import from_json, to_json
 from odtdsl.predictors.tree import Tree
+from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.terms.registry import TERMS
 
 HERE = {"x": [1, 2, 3, 4], "g": ["a", "b", "a", "b"], "y": ["no", "no", "yes", "yes"]}
@@ -110,6 +111,13 @@ def test_every_term_has_a_meaning_for_the_audit() -> None:
         )
     assert set(MEANINGS) == {term.name for term in TERMS}
     assert {term.name for term in TERMS if term.in_floats} == IN_FLOATS
+
+
+def test_every_measure_of_rows_says_which_rows_it_is_taken_over() -> None:
+    """The audit shows how many these are, in a column of its own."""
+    for term in TERMS:
+        if Scope.MODEL in term.scopes and term.takes_group:
+            assert term.name in BASES, f"add `over=` to @means of `{term.name}`"
 
 
 # ---- what a model says of its rows

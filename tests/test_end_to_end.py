@@ -13,6 +13,7 @@ import pytest
 from milp_trees import LoadedProgram, best, reduced_trees
 from random_specs import Case, case, read, rule
 from scale import scaled
+from sentences import TERMS as DRAWN
 
 from odtdsl.auditor.audit import audit
 from odtdsl.backends.decode import to_tree
@@ -29,35 +30,10 @@ from odtdsl.problem.terms.normalize import normalize
 EACH = scaled(5)
 TREES = 20
 TERMS = {
-    "model": (
-        "errors",
-        "error_rate",
-        "accuracy",
-        "rate",
-        "recall",
-        "false_positive_rate",
-        "precision",
-        "loss",
-        "expected_loss",
-        "count_predicted",
-        "gap",
-        "ratio",
-        "leaves",
-        "splits",
-        "nodes",
-        "depth",
-        "uses",
-        "tests",
-        "root",
-        "same_leaf",
-        "different_leaf",
-        "increasing",
-        "decreasing",
-    ),
-    "path": ("before", "requires", "uses", "tests", "cost", "length"),
-    "leaf": ("size", "purity", "majority"),
-    "split": ("threshold", "feature", "level", "size"),
+    scope: tuple(term for term in terms if term != "expected_cost")
+    for scope, terms in DRAWN.items()
 }
+"""All but what `LONGER` has."""
 
 
 LONGER = {
@@ -100,6 +76,7 @@ def specs(term: str, scope: str, count: int, most_classes: int = 3, *, long: boo
     found = seed = 0
     while found < count:
         seed += 1
+        assert found or seed < 5000, f"`random_specs` draws no `{term}`"
         rng = random.Random(f"{'long ' if long else ''}{term} {scope} {seed}")
         here = shallow(case(rng))
         text = longer(rng, term) if long else rule(rng, here, "r", scope)[0]

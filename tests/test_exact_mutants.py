@@ -21,8 +21,10 @@ import pytest
 from larger import random_larger
 from mutating import Mutant, mutated, plainly, under_rules
 from scale import SCALE
+from sentences import MONOTONE
 from test_every_term import (
     MIXED,
+    NAMES,
     ONE_DIRECTION,
     PLAIN,
     PLAIN_PATHS,
@@ -35,29 +37,13 @@ from test_every_term import (
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
 
-MEASURED = tuple(
-    f"model {term}"
-    for term in (
-        "errors",
-        "error_rate",
-        "accuracy",
-        "loss",
-        "expected_loss",
-        "rate",
-        "recall",
-        "precision",
-        "false_positive_rate",
-        "count_predicted",
-        "gap",
-        "ratio",
-        "expected_cost",
-        "leaves",
-        "splits",
-        "nodes",
-        "tests",
-    )
-)
 FACTS = ("model depth", "model uses", "model root", "model same_leaf", "model different_leaf")
+MEASURED = tuple(
+    name
+    for name in NAMES
+    if name.startswith("model ") and name not in FACTS
+    if name.removeprefix("model ") not in MONOTONE
+)
 PATHS = tuple(f"path {t}" for t in ("uses", "tests", "before", "requires", "cost", "length"))
 LEAVES = ("leaf size", "leaf purity", "leaf majority")
 COSTS = ("model expected_cost", "path cost")
