@@ -59,6 +59,29 @@ print(at_first, [name for name in heavy if name in sys.modules])
     assert run(code) == f"{light} []\n"
 
 
+def test_classes_are_solved_without_the_code_of_numbers_diagrams_and_lists() -> None:
+    code = """
+import sys
+from contextlib import redirect_stdout, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from odtdsl.__main__ import main
+with TemporaryDirectory() as folder:
+    Path(folder, "rows.csv").write_text("a,y" + "".join(f"\\n{i},{i % 3 == 0}" for i in range(9)))
+    spec = Path(folder, "spec.odt")
+    spec.write_text('data "rows.csv" target y tree depth <= 2 minimize errors')
+    sys.argv = ["odt", "solve", str(spec)]
+    with suppress(SystemExit), redirect_stdout(sys.stderr):
+        main()
+other = '''
+    numpy.ma odtdsl.backends.exact.diagrams odtdsl.backends.exact.regression
+    odtdsl.backends.greedy.regression odtdsl.driver.alternatives odtdsl.problem.outputs.feasible
+'''.split()
+print("odtdsl.driver.pipeline" in sys.modules, [name for name in other if name in sys.modules])
+"""
+    assert run(code) == "True []\n"
+
+
 def test_all_public_names_are_there_listed_and_no_others() -> None:
     for name in odtdsl.__all__:
         assert getattr(odtdsl, name) is not None

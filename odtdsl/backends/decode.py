@@ -25,7 +25,6 @@ from odtdsl.problem.ir.filters import placing
 from odtdsl.problem.ir.forms import Clause, Core, Monotone, SplitFilter
 from odtdsl.problem.ir.raw import RawDiagram, RawLeaf, RawModel, RawSplit, RawTest, RawTree, Visit
 from odtdsl.problem.ir.rows import Rows
-from odtdsl.problem.outputs.leaves import fitted
 
 
 def to_tree(core: Core, rows: Rows, raw: RawTree) -> Tree:
@@ -209,6 +208,8 @@ def from_tree(core: Core, rows: Rows, tree: Tree) -> RawTree | NoCandidate:
         if split is None:
             return NoCandidate(reason=f"a test of `{node.feature}` is not among its candidates")
         done.append((split, inside))
+    from odtdsl.problem.outputs.leaves import fitted  # of numbers, so loaded late
+
     raw = fitted(core, done.pop()[0])
     if any(isinstance(fault, SplitBroken) for fault in Evaluation(core, raw).bad_splits()):
         return NoCandidate(reason="a threshold lies in a gap without a candidate")

@@ -21,7 +21,7 @@ from odtdsl.compiler.targets import TargetPart
 from odtdsl.datasets.cells import number_of
 from odtdsl.datasets.dataset import Column, Value
 from odtdsl.datasets.numerals import Numerals
-from odtdsl.datasets.table import FloatArray, IntArray
+from odtdsl.datasets.table import FloatArray, IntArray, distinct
 from odtdsl.language import ast
 from odtdsl.language.expressions import coded, name_text
 from odtdsl.problem.ir.problem import FeatureDecl
@@ -344,7 +344,7 @@ def _names_rows(column: Column) -> bool:
     span = float(numbers.max()) - float(numbers.min())  # infinite without a warning of numpy
     if span + 1 > 2 * len(numbers) or (numbers != np.floor(numbers)).any():
         return False
-    return len(np.unique(numbers)) == len(numbers)
+    return len(distinct(numbers)) == len(numbers)
 
 
 def _name_of_rows(

@@ -9,7 +9,7 @@ import numpy as np
 
 from odtdsl.datasets.dataset import ColumnType, Value
 from odtdsl.datasets.quick import Strings
-from odtdsl.datasets.table import FloatArray, IntArray, RawColumn, Table
+from odtdsl.datasets.table import FloatArray, IntArray, RawColumn, Table, distinct
 
 _VERSION = b"odtdsl table 1"
 
@@ -63,7 +63,7 @@ def _writes_one_number_twice(column: RawColumn, cells: FloatArray) -> bool:
     """Whether cells that are one number are different texts, and so levels of their own."""
     if column.by_value and not column.writing.has_long_numbers():
         return False
-    numbers = len(np.unique(cells[~column.missing]))
+    numbers = len(distinct(cells[~column.missing]))
     if isinstance(column.writing, Strings):
         return column.writing.n_different(column.missing) > numbers
     return len(column.distinct[0]) > numbers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,17 @@ FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
 ObjectArray = npt.NDArray[np.object_]
+T = TypeVar("T", bound=np.generic)
+
+
+def distinct(values: npt.NDArray[T]) -> npt.NDArray[T]:
+    """The different values, ascending.
+
+    `np.unique` without counts would first import numpy's masked arrays, which takes longer than
+    much of a small solve.
+    """
+    found: npt.NDArray[T] = np.unique(values, return_counts=True)[0]
+    return found
 
 
 class Writing(Protocol):

@@ -53,7 +53,6 @@ class CpSat(BackEnd):
     def objections(self, core: Core) -> tuple[Objection, ...]:
         """OR-tools that is not installed; trees that may be deeper than perfect trees are built;
         on diagrams, rules on paths that remember too much."""
-        from odtdsl.backends.clauses.diagram_rules import too_many_states
         from odtdsl.backends.clauses.lowering import deepest
         from odtdsl.backends.needs import SKELETON
 
@@ -68,6 +67,8 @@ class CpSat(BackEnd):
             )
             deep = deepest(core) > MAX_CPSAT_DEPTH
             return (Objection(form=Form.TREE, origin=SKELETON, reason=reason),) if deep else ()
+        from odtdsl.backends.clauses.diagram_rules import too_many_states
+
         states = (
             Objection(form=Form.BUDGET, origin=clause.origin, reason=reason)
             for clause, reason in too_many_states(core)

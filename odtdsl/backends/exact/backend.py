@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from odtdsl.backends.base import (
     BackEnd,
@@ -20,14 +20,6 @@ from odtdsl.backends.base import (
     Support,
     by_tables,
     started,
-)
-from odtdsl.backends.exact import regression
-from odtdsl.backends.exact.diagrams import (
-    STEPS,
-    STEPS_BEFORE_ANOTHER,
-    DiagramSearch,
-    diagram_objections,
-    diagram_size,
 )
 from odtdsl.backends.exact.lowering import (
     Features,
@@ -59,6 +51,9 @@ from odtdsl.problem.ir.maxima import MOST_CASES, too_many, written_out
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawTree, depth_of
 
+if TYPE_CHECKING:
+    from odtdsl.backends.exact.diagrams import DiagramSearch
+
 _REFUSED = {
     Form.HYPERPLANE: "each split of the search tests one feature",
 }
@@ -86,7 +81,10 @@ _PLAIN = {
 
 @dataclass(frozen=True, slots=True)
 class Exact(BackEnd):
-    """Branch and bound over sub-trees: `docs/explanation/exact.md`."""
+    """Branch and bound over sub-trees: `docs/explanation/exact.md`.
+
+    Imports inside methods keep the code for diagrams and numbers from being loaded for classes.
+    """
 
     name: ClassVar[str] = "exact"
     asks_by_turns: ClassVar[bool] = True
@@ -105,6 +103,8 @@ class Exact(BackEnd):
             return written
         core = written
         if isinstance(core.skeleton, DiagramSkeleton):
+            from odtdsl.backends.exact.diagrams import diagram_objections
+
             return tuple(diagram_objections(core))
         if core.targets is not None:
             special = tuple(
@@ -116,6 +116,8 @@ class Exact(BackEnd):
                 for need in _special(core)
                 if need.form is not Form.LINEAR_LEAF  # `regression.objections` looks at these
             )
+            from odtdsl.backends.exact import regression
+
             return (*special, *about_rules(core), *regression.objections(core))
         return () if plain_of(core) is not None else tuple(ruled_objections(core))
 
@@ -123,22 +125,34 @@ class Exact(BackEnd):
         """One that is brief, before trees: it grows its own, but for those of output vectors."""
         if isinstance(core.skeleton, DiagramSkeleton):
             return (START_OF_DIAGRAMS,)
-        vectors = core.targets is not None and regression.takes_vectors(core)
-        return (VECTOR_START if vectors else BRIEF_START,)
+        if core.targets is None:
+            return (BRIEF_START,)
+        from odtdsl.backends.exact.regression import takes_vectors
+
+        return (VECTOR_START if takes_vectors(core) else BRIEF_START,)
 
     def steps(self, core: Core) -> tuple[Step, ...]:
         """Diagrams by moves, trees and shapes; trees in one."""
-        diagram = isinstance(core.skeleton, DiagramSkeleton)
-        return STEPS if diagram else BackEnd.steps(self, core)
+        if not isinstance(core.skeleton, DiagramSkeleton):
+            return BackEnd.steps(self, core)
+        from odtdsl.backends.exact.diagrams import STEPS
+
+        return STEPS
 
     def steps_before_another(self, core: Core) -> tuple[Step, ...]:
         """The same for diagrams, with time left for the other."""
-        return STEPS_BEFORE_ANOTHER if isinstance(core.skeleton, DiagramSkeleton) else ()
+        if not isinstance(core.skeleton, DiagramSkeleton):
+            return ()
+        from odtdsl.backends.exact.diagrams import STEPS_BEFORE_ANOTHER
+
+        return STEPS_BEFORE_ANOTHER
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         """Rows, features and cuts that the search looks at, by name."""
         core = written_out(core)
         if isinstance(core.skeleton, DiagramSkeleton):
+            from odtdsl.backends.exact.diagrams import diagram_size
+
             return diagram_size(core)
         return size_of(core)
 
@@ -154,10 +168,14 @@ class Exact(BackEnd):
         """
         core = written_out(core)
         if isinstance(core.skeleton, DiagramSkeleton):
+            from odtdsl.backends.exact.diagrams import STEPS
+
             return take(self._diagrams(core, limits, start, report), STEPS, limits)
         first = started(start)
         if core.targets is not None:
-            return regression.RegressionSearch(core, limits, first, report).run()
+            from odtdsl.backends.exact.regression import RegressionSearch
+
+            return RegressionSearch(core, limits, first, report).run()
         if refuted(core):
             return RawAnswer(status="infeasible")
         if (rules := plain_of(core)) is not None:
@@ -176,6 +194,8 @@ class Exact(BackEnd):
         self, core: Core, limits: Limits, start: RawModel | None, report: Report | None
     ) -> DiagramSearch:
         first = start if isinstance(start, RawDiagram) else None
+        from odtdsl.backends.exact.diagrams import DiagramSearch
+
         return DiagramSearch(core, limits, first, report, self._of_trees)
 
     def _of_trees(self, core: Core, limits: Limits) -> RawAnswer | None:

@@ -28,9 +28,7 @@ from odtdsl.backends.greedy.growth import Grower, Plan
 from odtdsl.backends.greedy.incumbent import Incumbent
 from odtdsl.backends.greedy.labels import label_leaves
 from odtdsl.backends.greedy.local_search import alternate, settled, with_column
-from odtdsl.backends.greedy.outputs import OutputGrowth, is_soft, softened
 from odtdsl.backends.greedy.paths import PathRules
-from odtdsl.backends.greedy.regression import RegressionGrowth
 from odtdsl.backends.greedy.tables import Node, Tables
 from odtdsl.backends.steps import Step
 from odtdsl.base.diagnostics.model import error
@@ -40,7 +38,6 @@ from odtdsl.problem.ir.forms import Core, DepthStage, Form, Origin, Used
 from odtdsl.problem.ir.problem import DiagramSkeleton, Growth, Options
 from odtdsl.problem.ir.raw import RawDiagram, RawLeaf, RawModel, RawTree
 from odtdsl.problem.ir.regression import loss_in
-from odtdsl.problem.outputs.feasible import feasible_set
 
 ATTEMPTS = 60
 """Trees grown at most."""
@@ -110,6 +107,10 @@ class GreedyBackEnd(BackEnd):
 
     def answered(self, core: Core) -> Core:
         """Ways that may break rules on outputs make these soft."""
+        if core.targets is None:
+            return core
+        from odtdsl.backends.greedy.outputs import is_soft, softened
+
         return softened(core) if is_soft(self.growth) else core
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
@@ -152,8 +153,12 @@ class GreedyBackEnd(BackEnd):
         if core.targets is None:
             _Search(core, incumbent, limits.seed, brief=self.brief).run()
         elif self.grows_vectors(core):
+            from odtdsl.backends.greedy.outputs import OutputGrowth
+
             OutputGrowth(core, incumbent, limits.seed, self.growth).run()
         else:
+            from odtdsl.backends.greedy.regression import RegressionGrowth
+
             RegressionGrowth(core, incumbent, limits.seed, brief=self.brief).run()
         if incumbent.best is None:
             return incumbent.answer(None)
@@ -161,6 +166,8 @@ class GreedyBackEnd(BackEnd):
 
     def grows_vectors(self, core: Core) -> bool:
         """Whether the growth for output vectors is asked for, with its ways of scoring."""
+        from odtdsl.problem.outputs.feasible import feasible_set
+
         assert core.targets is not None
         loss = loss_in(core)
         plain = core.targets.shape[1] == 1 and (loss is None or loss.kind != "poisson")

@@ -156,14 +156,14 @@ def pictures(
 
     `notes` are lines that pictures add to nodes: see `interfaces.cli.common.missing_in`.
     """
+    if model is None or (out, svg, dot) == (None, None, None):
+        return
     from odtdsl.base.files import write_text
     from odtdsl.predictors.saving import save
     from odtdsl.presentation.console import feasible_text
     from odtdsl.presentation.pictures.graphviz import to_dot
     from odtdsl.presentation.pictures.svg import to_svg
 
-    if model is None:
-        return
     below = () if outputs is None else tuple(feasible_text(outputs.feasible))
     if out is not None:
         yield lambda: save(model, out)

@@ -216,8 +216,6 @@ def _list_wish(
     all_optimal: bool, near: str | None, most: int | None, gap: str | None
 ) -> tuple[Near | None, int] | None:
     """The tolerance and number of trees of a list; None if a single tree is requested."""
-    from odtdsl.driver.alternatives import MAX_LISTED_TREES, at_least_one, parse_near
-
     if not all_optimal and near is None:
         if most is not None:
             raise error(
@@ -230,6 +228,8 @@ def _list_wish(
         raise error("U315", "a list must begin with a proven best tree", helps=("omit `--gap`",))
     if all_optimal and near is not None:
         raise error("U315", "`--near` includes the optimal trees", helps=("omit `--all-optimal`",))
+    from odtdsl.driver.alternatives import MAX_LISTED_TREES, at_least_one, parse_near
+
     return None if near is None else parse_near(near), at_least_one(
         MAX_LISTED_TREES if most is None else most
     )

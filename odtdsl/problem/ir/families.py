@@ -16,7 +16,7 @@ import numpy as np
 from odtdsl.base.limits import look
 from odtdsl.datasets.candidates import bin_codes, bin_edges, guessed_cuts, midpoint, quantile_cuts
 from odtdsl.datasets.dataset import Column, Dataset
-from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
+from odtdsl.datasets.table import BoolArray, FloatArray, IntArray, distinct
 from odtdsl.problem.ir.intervals import FULL, RealSet
 from odtdsl.problem.ir.problem import FeatureDecl, Problem
 
@@ -176,7 +176,7 @@ def _thresholds(
     step: Fraction | None = None,
 ) -> Family:
     missing = np.isnan(numbers)
-    values = np.unique(numbers[~missing])
+    values = distinct(numbers[~missing])
     codes = np.searchsorted(values, numbers).astype(np.int64)
     return Family(
         column=index,
@@ -210,7 +210,7 @@ def _grid(values: FloatArray, step: Fraction) -> RealSet:
 
 
 def _equals(index: int, levels: IntArray, missing: BoolArray, side: Side | None) -> Family:
-    present = np.unique(levels[~missing])
+    present = distinct(levels[~missing])
     codes = np.searchsorted(present, levels).astype(np.int64)
     return Family(
         column=index,
