@@ -311,10 +311,11 @@ def _count(tree: RawTree) -> int:
 
 
 def _loss_bounds(core: Core) -> Iterator[tuple[Clause, LossBound]]:
-    """The rules that bound a loss."""
+    """The rules that bound a loss, from above or from below."""
     for clause in core.clauses:
-        if isinstance(clause.atom, LossBound):
-            yield clause, clause.atom
+        atom = clause.literals[0].atom if len(clause.literals) == 1 else None
+        if isinstance(atom, LossBound):
+            yield clause, atom
 
 
 # ---- what the search does not take
