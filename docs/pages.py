@@ -39,6 +39,7 @@ FENCE = re.compile(r"^```(\w*) ?(.*)$")
 NEEDS = re.compile(r"<!-- needs (\w+(?: \w+)*) -->")
 SECONDS = re.compile(r"\d+\.\d+ s\b")
 SHELL = re.compile(r"[|<>;&*$]")
+TO_FILE = re.compile(r"(odt .*) > ([\w.-]+)")
 
 
 class Mismatch(AssertionError):
@@ -150,9 +151,11 @@ class Runner:
         if command == "echo $?":
             return [str(self.status)]
         plain = os.path.expandvars(command) if command.startswith("odt ") else command
+        to_file = TO_FILE.fullmatch(plain)
+        plain = to_file[1] if to_file else plain
         words = [] if SHELL.search(plain) else shlex.split(plain)
         if words[:1] == ["odt"]:
-            text = self._odt(words[1:])
+            text = self._odt(words[1:], self.folder / to_file[2] if to_file else None)
         else:
             done = subprocess.run(
                 ["bash", "-c", command],
@@ -168,16 +171,19 @@ class Runner:
         text = re.sub(r"^still searching after .*\n", "", text, flags=re.M)  # on a busy machine
         return text.rstrip("\n").split("\n") if text.strip("\n") else []
 
-    def _odt(self, arguments: list[str]) -> str:
-        """In this process: imports are paid once."""
+    def _odt(self, arguments: list[str], file: Path | None) -> str:
+        """In this process: imports are paid once. Standard output may go to a file."""
         from odtdsl.interfaces.cli.main import app
 
         text = io.StringIO()
-        with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+        out = text if file is None else io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(text):
             try:
                 app(arguments, prog_name="odt")
             except SystemExit as done:
                 self.status = done.code if isinstance(done.code, int) else 0
+        if file is not None:
+            file.write_text(out.getvalue(), encoding="utf-8")
         return text.getvalue()
 
     def _environment(self) -> dict[str, str]:

@@ -22,6 +22,8 @@ def main() -> int:
     """Run every step, and say again at the end which of them failed."""
     arguments = sys.argv[1:]
     environment = dict(os.environ)
+    # Every process that a test starts would compile the package anew.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     if "--nightly" in arguments:
         arguments = ["-m", "not slow", *(word for word in arguments if word != "--nightly")]
         environment.setdefault("ODTDSL_SCALE", "1")
