@@ -147,7 +147,12 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("cptree.py numbers --depth 2 --no-peer", "tiny", "5 of 5 runs proven"),
         ("cptree.py accuracy --depth 2", "tiny", "Every optimal tree is proven"),
         ("rules.py against-milp --depth 1 --sets haberman", "haberman", "Equal optima on all 4"),
-        ("rules.py cost --depth 2 --sets tiny --runs 1", "tiny", "All proven"),
+        pytest.param(
+            "rules.py cost --depth 2 --sets tiny --runs 1",
+            "tiny",
+            "All proven",
+            marks=pytest.mark.nightly,
+        ),
         ("rules.py fairness --depth 2 --sets compas --no-peer", "compas", "All 6 decided"),
     ],
 )

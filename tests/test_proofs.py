@@ -466,7 +466,13 @@ def study(name: str, objective: str) -> odtdsl.Model:
 @pytest.mark.skipif(DATA is None, reason="needs ODTDSL_DATA")
 @pytest.mark.parametrize(
     ("name", "depth", "leaves"),
-    [("mouse", 4, 8), ("monk1", 5, 8), ("monk2", 6, None), ("iris", 4, 8), ("wine", 3, 8)],
+    [
+        ("mouse", 4, 8),
+        ("monk1", 5, 8),
+        pytest.param("monk2", 6, None, marks=pytest.mark.nightly),
+        ("iris", 4, 8),
+        pytest.param("wine", 3, 8, marks=pytest.mark.nightly),
+    ],
 )
 def test_nothing_smaller_on_the_sets_of_the_study(
     name: str, depth: int, leaves: int | None

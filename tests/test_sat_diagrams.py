@@ -44,7 +44,7 @@ def test_answers_without_rules_are_the_best_by_partitions() -> None:
 
 REAL = [
     ("monk1", "1, 2, 2, 1, 1", "infeasible"),
-    ("wine", "1, 2, 3", "infeasible"),
+    pytest.param("wine", "1, 2, 3", "infeasible", marks=pytest.mark.nightly),
     ("wine", "1, 2, 4", "optimal"),
 ]
 
