@@ -1,8 +1,8 @@
 """scikit-learn's own checks of every estimator, each with its default parameters.
 
 A forest of 20 trees and the proofs of diagrams take up to a minute:
-`python -m pytest -m slow tests/test_estimators.py` runs them; in between, fewer trees and `greedy`
-stand for them.
+`python -m pytest -m slow tests/test_estimators.py` runs them; in between, fewer trees and small
+diagrams by `greedy` stand for them.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ QUICK = [
     odt.OptimalTreeClassifier(),
     odt.OptimalTreeRegressor(),
     odt.OutputConstrainedTreeRegressor(),
-    odt.OptimalDiagramClassifier(backend="greedy"),
-    odt.OutputConstrainedForestRegressor(n_estimators=1),
+    odt.OptimalDiagramClassifier(widths=(1, 2), backend="greedy"),
+    odt.OutputConstrainedForestRegressor(n_estimators=1, max_depth=2),
 ]
 SLOW = [
     odt.OptimalDiagramClassifier(),

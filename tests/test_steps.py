@@ -130,7 +130,7 @@ def test_what_runs_is_what_the_plan_tells(text: str, monkeypatch: pytest.MonkeyP
     """Every back end is watched, so that one that is asked behind the plan's back is seen."""
     planned = {w: odtdsl.plan(text, frame=frame(text), using=w).choice.steps for w in WISHES}
     assert any(planned.values())
-    monkeypatch.setattr(pipeline, "STEADY", 0.2)  # of `search`, which proves nothing
+    monkeypatch.setattr(pipeline, "STEADY", 0.05)  # of `search`, which proves nothing
     asked = StepLog()
     asked.hook(monkeypatch, None)
     for using, steps in planned.items():
