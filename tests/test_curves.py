@@ -243,9 +243,9 @@ def test_curves_on_exact(block: int) -> None:
     assert any((size or 0) >= 3 for size in chain(known, later)), "no curve has three points"
 
 
-@pytest.mark.parametrize("block", range(scaled(2)))
+@pytest.mark.parametrize("block", range(scaled(4)))
 def test_curves_on_milp(block: int) -> None:
-    sizes = [agrees(curved(f"milp {seed}"), "milp") for seed in range(4 * block, 4 * block + 4)]
+    sizes = [agrees(curved(f"milp {seed}"), "milp") for seed in (2 * block, 2 * block + 1)]
     assert any(size is not None for size in sizes)
 
 
@@ -378,7 +378,7 @@ def test_giving_up_says_only_what_is_proven(
     patience: int, interrupted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     met = 0
-    for seed in range(6):
+    for seed in range(scaled(30)):
         one = curved(f"giving {seed}")
         monkeypatch.undo()
         monkeypatch.setattr(tracing, "solve", GivesUp(patience, interrupted=interrupted))
@@ -399,7 +399,7 @@ def test_giving_up_says_only_what_is_proven(
         assert found.ended in ends
         assert list(console.traced(found))
         ET.fromstring(found.to_svg())
-    assert met >= 3
+    assert met > scaled(30) // 2
 
 
 def hard() -> odtdsl.Model:

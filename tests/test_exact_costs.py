@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from scale import scaled
 
 from odtdsl.backends.exact import paths as automata
 from odtdsl.interfaces.api import parse, solve
@@ -45,13 +46,13 @@ def differences(count: int) -> int:
 
 
 def test_the_optimum_is_that_of_milp() -> None:
-    assert differences(12) == 0
+    assert differences(scaled(60)) == 0
 
 
 def test_a_column_of_two_tests_must_be_remembered() -> None:
     """The comparison sees what goes wrong where every column is taken for one of one test."""
     with patch.object(automata, "tests_of", lambda _: Counter()):
-        assert differences(12) > 0
+        assert differences(scaled(60)) > 0
 
 
 def states(columns: int, most: int) -> int:

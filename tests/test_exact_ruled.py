@@ -49,7 +49,7 @@ def agrees(core: Core) -> str:
 def test_one_rule(kind: str) -> None:
     found = [
         agrees(tiny(random.Random(f"one {kind} {seed}"), clauses=((kind,),)))
-        for seed in range(scaled(12))
+        for seed in range(scaled(12, least=2))
     ]
     assert found.count("optimal") >= 4 * SCALE
 
@@ -278,7 +278,7 @@ def test_a_mutant_is_caught(monkeypatch: pytest.MonkeyPatch, kind: str, mutant: 
         return replace(ruled, rules=mutant(ruled.rules))
 
     monkeypatch.setattr(ruled_search, "assemble", wrong)
-    for seed in range(scaled(60)):
+    for seed in range(scaled(60, least=12)):
         rng = random.Random(f"mutant {kind} {seed}")
         core = tiny(rng, clauses=((kind,),))
         try:

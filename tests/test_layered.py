@@ -42,7 +42,7 @@ def alone(core: Core, start: RawDiagram | None = None) -> Unrolled:
 
 def test_shapes_alone_find_the_best_and_prove_it() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(scaled(100)):
+    for seed in range(scaled(100, least=20)):
         rng = random.Random(f"shapes {seed}")
         price = rng.choice(PRICES)
         core = core_of(rng, 8, rng.choice(WIDTHS), price)

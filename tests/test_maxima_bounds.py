@@ -143,7 +143,7 @@ def test_it_admits_the_trees_that_its_cases_admit(
         assert written_out(by_cases) is by_cases
         assert not list(bounds(written_out(whole)))
         trees = reduced_trees(whole)
-        for tree in rng.sample(trees, min(len(trees), 200)):
+        for tree in rng.sample(trees, min(len(trees), scaled(400))):
             holds = not violations(whole, tree)
             assert holds == (not violations(by_cases, tree))
             assert holds == (not violations(written_out(whole), tree))
@@ -164,7 +164,7 @@ def test_it_stands_in_conditions(text: str, monkeypatch: pytest.MonkeyPatch) -> 
         whole = cored(spec, data)
         monkeypatch.undo()
         trees = reduced_trees(whole)
-        for tree in rng.sample(trees, min(len(trees), 200)):
+        for tree in rng.sample(trees, min(len(trees), scaled(400))):
             assert bool(violations(whole, tree)) == bool(violations(by_cases, tree))
 
 

@@ -242,7 +242,7 @@ def test_giving_up_leaves_true_ranges(
     patience: int, interrupted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unproven = 0
-    for seed in range(6):
+    for seed in range(scaled(30)):
         one = priced_case(f"giving {seed}")
         monkeypatch.undo()
         giving = GivesUp(patience, interrupted)

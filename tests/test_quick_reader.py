@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scale import scaled
 
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
@@ -17,7 +18,7 @@ from odtdsl.datasets.readers import read
 from odtdsl.datasets.request import DataRequest
 from odtdsl.datasets.table import Table
 
-FILES = 3000
+FILES = scaled(6000)
 NUMBERS = ["1", "1.0", "-2.5e3", "+4", ".5", "5.", "1e400", "inf", "nan", "NaN", "nan(1)", "0x1F"]
 NUMBERS += ["1_0", "-0", "٣", "9007199254740993", "9007199254740992", "1e-400", "-999", "-999.0"]
 TEXTS = [
