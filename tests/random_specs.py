@@ -18,11 +18,21 @@ from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.families import place
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
-from odtdsl.problem.terms.registry import quotients, shares_of_groups
+from odtdsl.problem.terms.base import Kind
+from odtdsl.problem.terms.registry import TERMS, quotients
 
 OPS = ("<=", ">=", "<", ">", "=", "!=")
 FEATURES = ("a", "b", "c", "o")
 GROUPS = ("g", "h")
+SHARES = [
+    term.name
+    for term in TERMS
+    if Scope.MODEL in term.scopes
+    and term.kind is Kind.SHARE
+    and term.takes_group
+    and not term.is_quotient
+]
+"""The additive shares of rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +152,7 @@ class Conditions:
 
     def share(self) -> str:
         """A share that no data of ours leave without a row."""
-        name = self.rng.choice(shares_of_groups())
+        name = self.rng.choice(SHARES)
         if name in ("accuracy", "error_rate", "rate"):
             return f"{name}{self.of(*([self.label()] if name == 'rate' else []))}"
         return f"{name}({self.label()})"

@@ -88,7 +88,9 @@ RULES = {
     "feature": "forall split: feature in {z, c}",
     "level": "forall split: if level = 0 then feature in {z}",
 }
-"""For each term a rule that the best tree without it breaks, or that its negation breaks."""
+"""For each term a rule that the best tree without it breaks, or that its negation breaks.
+
+The fault that is planted makes a measure 0: bound it from above."""
 
 INSTEAD = {
     **dict.fromkeys(
@@ -143,7 +145,7 @@ def test_a_wrong_translation_fails_the_audit(term: str, monkeypatch: pytest.Monk
     else:
         one = BY_NAME[term]
         monkeypatch.setattr(one, "translate", _says_nothing(one.translate), raising=False)
-    assert solved(term) == "X101"
+    assert solved(term) == "X101", "the rule does not bind, or bounds a measure from below"
 
 
 def _without_first(mask: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import get_type_hints
 
 import pytest
+from random_specs import SHARES
 
 import odtdsl
 from odtdsl.base.source import Source
 from odtdsl.language.parser import parse
 from odtdsl.problem.terms import library
 from odtdsl.problem.terms.base import Quotient, Smallest, Term
-from odtdsl.problem.terms.registry import BY_NAME, TERMS, shares_of_groups
+from odtdsl.problem.terms.registry import BY_NAME, TERMS
 
 
 def test_every_term_is_one_file_of_the_library() -> None:
@@ -32,7 +33,8 @@ def test_every_term_has_a_place_of_its_own_in_the_reference() -> None:
 def test_no_two_terms_are_called_the_same_by_others() -> None:
     words = [word for term in TERMS for word in (*term.also, *(idea for idea, _ in term.expresses))]
     names = [re.sub(r"[\W_]", "", word).casefold() for word in [*words, *BY_NAME]]
-    assert not [name for name, many in Counter(names).items() if many > 1 or not name]
+    twice = [name for name, many in Counter(names).items() if many > 1]
+    assert not twice, f"of two terms, or a term's own name: {twice}"
 
 
 def test_examples_of_what_others_say_are_written_with_the_term() -> None:
@@ -50,12 +52,12 @@ def test_a_quotient_says_that_it_is_one(term: Term) -> None:
     assert term.is_quotient == (becomes in (Quotient, Smallest))
 
 
-def test_a_gap_names_the_shares_that_it_takes() -> None:
+@pytest.mark.parametrize("share", SHARES)
+def test_gaps_are_of_every_additive_share(share: str) -> None:
     frame = {"x": [1, 2, 3, 4], "g": ["u", "v", "u", "v"], "y": ["p", "p", "n", "n"]}
-    for share in shares_of_groups():
-        of = share if not BY_NAME[share].signatures[0].params else f'{share}("p")'
-        spec = f"data frame target y drop g tree depth <= 1 rule r: gap({of}, g) <= 1"
-        assert odtdsl.parse(f"{spec} minimize errors").solve(frame=frame).status == "optimal"
+    of = share if not BY_NAME[share].signatures[0].params else f'{share}("p")'
+    spec = f"data frame target y drop g tree depth <= 1 rule r: gap({of}, g) <= 1"
+    assert odtdsl.parse(f"{spec} minimize errors").solve(frame=frame).status == "optimal"
 
 
 @pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)

@@ -18,7 +18,6 @@ from odtdsl.datasets.typing import distinct, encode
 from odtdsl.datasets.writing import number_text
 from odtdsl.language import ast
 from odtdsl.language.expressions import backticks, coded, expr_to_text, name_text
-from odtdsl.language.vocabulary import one_of
 from odtdsl.problem.ir.expr import (
     Apply,
     Arg,
@@ -32,7 +31,7 @@ from odtdsl.problem.ir.expr import (
 )
 from odtdsl.problem.ir.problem import GroupDecl
 from odtdsl.problem.terms.base import Kind, Param, Signature, Term
-from odtdsl.problem.terms.registry import BY_NAME, shares_of_groups
+from odtdsl.problem.terms.registry import BY_NAME
 from odtdsl.problem.terms.synonyms import our_way
 
 MOST_GROUPS_OF_COLUMN = 20
@@ -364,7 +363,7 @@ class Arguments:
                 "T226",
                 f"`{apply.term}` is not a measure of groups",
                 expr,
-                helps=(f"use {one_of(shares_of_groups())}",),
+                helps=('use a measure of rows such as `accuracy`, `error_rate` or `rate("yes")`',),
             )
         if any(isinstance(arg, GroupArg) for arg in apply.args):
             raise self.reporter.error(

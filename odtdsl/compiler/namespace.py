@@ -13,7 +13,7 @@ from odtdsl.problem.ir.problem import FeatureDecl, GroupDecl, TargetDecl
 from odtdsl.problem.terms.registry import BY_NAME
 
 FUNCTIONS = ("abs", "sum", "count")
-WORDS = frozenset(BY_NAME) - {"output", "before", "requires"}
+WORDS = frozenset(name for name, term in BY_NAME.items() if term.form == "call")
 """Names that a bare word means as a term."""
 
 

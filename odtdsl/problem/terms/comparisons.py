@@ -311,8 +311,7 @@ def _only_with_constants(op: CompareOp, form: LinearForm, scope: Scope) -> Formu
     """A quotient, or a ratio over groups, against a constant."""
     if len(form.parts) != 1:
         raise Unsupported(
-            f"quotients of measures ({', '.join(quotients(scope))}) can be compared only with "
-            "constants",
+            f"a quotient such as `{quotients(scope)[0]}` can be compared only with constants",
             code="R202",
         )
     factor, measure = form.parts[0]

@@ -81,7 +81,7 @@ def _not_linear() -> Unsupported:
     return Unsupported(
         (
             "an objective must be a sum of additive measures, differences between groups, and "
-            f"`abs`; write quotients ({', '.join(quotients(Scope.MODEL))}) as rules"
+            f"`abs`; write quotients such as `{quotients(Scope.MODEL)[0]}` as rules"
         ),
         code="R205",
     )

@@ -11,7 +11,7 @@ from pkgutil import iter_modules
 from odtdsl.base.tasks import tasks
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.terms import library
-from odtdsl.problem.terms.base import Kind, Term
+from odtdsl.problem.terms.base import Term
 
 
 def _found() -> Iterator[Term]:
@@ -30,18 +30,6 @@ BY_NAME: dict[str, Term] = {term.name: term for term in TERMS}
 """Terms by name. `output` is not a word of the language: target names stand for it."""
 
 Term.by_name = BY_NAME
-
-
-def shares_of_groups() -> list[str]:
-    """The shares that `gap` and `ratio` compare over groups."""
-    return [
-        term.name
-        for term in TERMS
-        if Scope.MODEL in term.scopes
-        and term.kind is Kind.SHARE
-        and term.takes_group
-        and not term.is_quotient
-    ]
 
 
 def quotients(scope: Scope) -> list[str]:
