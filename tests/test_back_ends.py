@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import pickle
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
 import pytest
+from click.testing import CliRunner
 
 import odtdsl
 from odtdsl.backends.answers import values_of
@@ -34,6 +36,7 @@ from odtdsl.base.back_ends import (
     able,
     entry_of,
     names,
+    offered,
     preferred,
     read_variant,
     variant,
@@ -43,6 +46,9 @@ from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.source import Source
 from odtdsl.compiler import analyse
 from odtdsl.interfaces import health
+from odtdsl.interfaces.cli.commands import command
+from odtdsl.interfaces.cli.main import Plan
+from odtdsl.interfaces.cli.solve import Solve
 from odtdsl.language.parser import parse
 from odtdsl.problem.ir.forms import Core, Form
 from odtdsl.problem.ir.raw import RawLeaf, RawModel, RawSplit, RawTree
@@ -58,11 +64,12 @@ SPEC = "data frame target y tree depth <= 1 minimize errors"
 
 @dataclass(frozen=True, slots=True)
 class Stump(BackEnd):
-    """All trees of one split, one after the other."""
+    """All trees of one split, one after the other, or the first few of them."""
 
     name: ClassVar[str] = "stump"
 
     order: Literal["up", "down"] = "up"
+    tries: int = 10**6
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         known = form in (Form.TREE, Form.OBJECTIVE_LINEAR, Form.LINEAR_MODEL)
@@ -71,11 +78,20 @@ class Stump(BackEnd):
     def solve(
         self, core: Core, limits: Limits, start: RawModel | None, report: Report | None
     ) -> RawAnswer:
-        best = min(stumps(core), key=lambda tree: values_of(core, tree))
+        every = list(stumps(core))[:: 1 if self.order == "up" else -1]
+        tried = every[: self.tries]
+        proven = len(tried) == len(every)
+        best = min(tried, key=lambda tree: values_of(core, tree))
         stages = tuple(
-            StageOutcome(value=value, bound=value, proven=True) for value in values_of(core, best)
+            StageOutcome(value=value, bound=value if proven else None, proven=proven)
+            for value in values_of(core, best)
         )
-        return RawAnswer(status="optimal", model=best, stages=stages)
+        return RawAnswer(
+            status="optimal" if proven else "feasible",
+            model=best,
+            stages=stages,
+            counters=(("tried", len(tried)), ("leaves first", self.order == "up")),
+        )
 
 
 def stumps(core: Core) -> Iterator[RawTree]:
@@ -94,7 +110,10 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Entry:
     entry = Entry(
         name="stump",
         home=f"{__name__}:Stump",
-        options=(Option(name="order", what="direction", values=("up", "down")),),
+        options=(
+            Option(name="order", what="direction", values=("up", "down")),
+            Option(name="tries", what="number of tries", help="Trees.", kind="whole", most=10**6),
+        ),
     )
     monkeypatch.setitem(ENTRIES, "stump", entry)
     return entry
@@ -122,6 +141,89 @@ def test_a_back_end_is_added_by_its_class_and_an_entry() -> None:
     assert {one.name: one.state for one in health.examine()}["back end stump"] == "ok"
 
 
+@pytest.mark.usefixtures("toy")
+def test_an_option_of_the_entry_is_one_of_python_commands_and_specs(tmp_path: Path) -> None:
+    def tried(spec: str = SPEC, **options: str | int) -> int:
+        result = odtdsl.solve(spec, frame=ROWS, options=options)
+        assert result.backend == "stump"
+        return dict(result.counters)["tried"]
+
+    assert tried(tries=3) == tried(tries="3") == tried(tries=3, order="down") == 3
+    assert tried(f"{SPEC} solve using stump(tries = 5)") == 5
+    assert tried(f"{SPEC} solve using stump(tries = 5, order = down)", tries=4) == 4
+    down = odtdsl.parse(f"{SPEC} solve using stump(tries = 1, order = down)")
+    up = down.solve(frame=ROWS, options={"order": "up"})
+    assert dict(down.solve(frame=ROWS).counters) == {"tried": 1, "leaves first": 0}
+    assert dict(up.counters) == {"tried": 1, "leaves first": 1}
+    found = odtdsl.compare(SPEC, frame=ROWS, backends=["stump (down)", "stump (7)"])
+    assert [one.result and dict(one.result.counters)["tried"] for one in found.entries][1] == 7
+    assert down.plan(frame=ROWS, options={"tries": 2}).choice.name == "stump"
+
+    (tmp_path / "rows.csv").write_text("a,b,y\n1,0,n\n2,1,p\n3,0,p\n")
+    path = tmp_path / "s.odt"
+    path.write_text(SPEC.replace("data frame", 'data "rows.csv"'))
+    odt = CliRunner()
+    assert "--tries" in odt.invoke(command(Solve), ["--help"]).stdout
+    for kind in (Solve, Plan):
+        shown = odt.invoke(command(kind), [str(path), "--tries", "2", "--json"])
+        assert (shown.exit_code, json.loads(shown.stdout)["backend"]) == (0, "stump")
+        assert odt.invoke(command(kind), [str(path), "--tries", "0"]).exit_code == 2
+    shown = odt.invoke(command(Solve), [str(path), "--order", "left"])
+    assert "write `--order up` or `--order down`" in shown.output
+
+
+@pytest.mark.usefixtures("toy")
+@pytest.mark.parametrize(
+    ("options", "code", "told"),
+    [
+        ({"tries": 0}, "U322", "`--tries 0` is not a whole number from 1 to 1,000,000"),
+        ({"tries": "many"}, "U322", "write `--tries 1`"),
+        ({"tries": "²"}, "U322", "a whole number"),
+        ({"tries": 10**7}, "U322", "a whole number"),
+        ({"tires": 5}, "U322", "did you mean `tries`?"),
+        ({"steps": 5}, "U322", "`solver` of `sat`, `order` of `stump`, `tries` of `stump`"),
+        ({"order": "left"}, "U302", "write `--order up` or `--order down`"),
+        ({"order": "up", "model": "odd"}, "U302", "belong to different back ends"),
+    ],
+)
+def test_wrong_options(options: dict[str, str | int], code: str, told: str) -> None:
+    with pytest.raises(OdtError) as caught:
+        odtdsl.solve(SPEC, frame=ROWS, options=options)
+    assert [one.code for one in caught.value.diagnostics] == [code]
+    assert told in " ".join(str(caught.value).split())
+
+
+@pytest.mark.usefixtures("toy")
+@pytest.mark.parametrize(
+    ("using", "told"),
+    [
+        ("stump(tries = 0)", "`tries` must be a whole number from 1 to 1,000,000"),
+        ("stump(tries = 1.5)", "write `using stump(tries = 1)`"),
+        ("stump(tries = up)", "must be a whole number"),
+        ("stump(order = left)", "there are: `up`, `down`"),
+        ("stump(order = 5)", "direction `5` is unknown"),
+        ("stump(order = up 5)", "`order` takes a word without a number"),
+        ("stump(tires = 5)", "did you mean `tries`?"),
+        ("exact(tries = 5)", "`using stump(order = up, tries = 1)`"),
+        ("greedy(split = 5)", "growth `5` is unknown"),
+    ],
+)
+def test_wrong_settings(using: str, told: str) -> None:
+    with pytest.raises(OdtError) as caught:
+        odtdsl.solve(f"{SPEC} solve using {using}", frame=ROWS)
+    assert [one.code for one in caught.value.diagnostics] == ["K117"]
+    assert told in " ".join(str(caught.value).split())
+
+
+def test_no_two_options_have_one_name() -> None:
+    listed = [option.name for entry in ENTRIES.values() for option in entry.options]
+    assert len(listed) == len(set(listed))
+    for kind in (Solve, Plan):
+        made = command(kind).params
+        for flags in ([one.name for one in made], [flag for one in made for flag in one.opts]):
+            assert len(flags) == len(set(flags))
+
+
 def test_it_is_gone_afterwards() -> None:
     with pytest.raises(OdtError, match="K115"):
         odtdsl.solve(f"{SPEC} solve using stump", frame=ROWS)
@@ -141,8 +243,11 @@ def test_a_back_end_is_what_its_entry_says(name: str) -> None:
     assert isinstance(made, ProgramWriter) == ("write programs" in entry.abilities)
     assert pickle.loads(pickle.dumps(made)) == made
     known = {field.name: field for field in fields(made)}
-    for option in entry.options:
+    for option in offered():
+        if option not in entry.options:
+            continue
         assert known[option.name].type
+        assert option.help
         if option.values:
             assert getattr(made, option.name) == option.values[0]
             for value in option.values:

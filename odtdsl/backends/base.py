@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
 
 from odtdsl.backends.steps import SEARCHED_START, START, Step
 from odtdsl.base import engine
-from odtdsl.base.back_ends import Variant
+from odtdsl.base.back_ends import Value, Variant
 from odtdsl.base.memory import Guard, held_bytes
 from odtdsl.problem.ir.forms import Core, Form, Origin
 from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawTree
@@ -298,8 +298,8 @@ class BackEnd(ABC):
     kept."""
 
     @classmethod
-    def of(cls, options: Options, given: Mapping[str, str]) -> Self:
-        """The back end with the settings of a spec and the options of a user."""
+    def of(cls, options: Options, given: Mapping[str, Value]) -> Self:
+        """The back end with its options, as a user or else the spec gives them."""
         return cls(**given)
 
     @abstractmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from odtdsl.backends.base import BackEnd
-from odtdsl.base.back_ends import Variant, entry_of
+from odtdsl.base.back_ends import Variant, entry_of, takes
 from odtdsl.problem.ir.problem import Options
 
 _NO_OPTIONS, _DEFAULT = Options(), Variant()
@@ -17,7 +17,7 @@ def back_end(name: str, variant: Variant = _DEFAULT, options: Options = _NO_OPTI
     name
         Its name, or `auto`.
     variant
-        What a user asks of it.
+        What a user asks of it; it holds against the settings of a spec.
     options
         Of a spec; what is no setting of this back end is not read.
 
@@ -27,5 +27,6 @@ def back_end(name: str, variant: Variant = _DEFAULT, options: Options = _NO_OPTI
         B101: this version has no such back end. U302: the variant is another back end's. U318: an
         unknown solver.
     """
-    made: BackEnd = entry_of(name).load().of(options, variant.of(name))
+    said = {one.name: one.value for one in options.settings if takes(name, one.name)}
+    made: BackEnd = entry_of(name).load().of(options, {**said, **variant.of(name)})
     return made

@@ -7,7 +7,7 @@ editor read them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
@@ -15,8 +15,8 @@ from typing import Any, Literal
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.diagnostics.suggest import closest
 
-Setting = Literal["steps", "split", "leaf"]
-"""What stands in brackets after the name, as in `using search(steps = 1000)`."""
+Value = str | int
+"""Of an option: a word, or a whole number."""
 
 Ability = Literal["grow", "improve", "list", "write programs", "write formulas", "write proofs"]
 """What other parts of the package need a back end for: a first model, or a better one, before
@@ -25,21 +25,79 @@ another back end's search; lists of trees; files for other solvers; proofs."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """An option of commands and of Python that one back end takes.
+    """An option that one back end takes: commands, Python and specs learn of it here.
 
     Attributes
     ----------
     name
-        Of the field of the back end, and of the option: `model` for `--model`.
+        Of the field of the back end, and of the option: `model` for `--model`. No other back end
+        has an option of this name.
     what
         What it chooses, in messages.
+    help
+        A sentence for the help of commands.
+    kind
+        Whether its value is a word or a whole number.
     values
-        Those there are, the default first. None where the back end knows them.
+        The words there are, the default first. None where the back end knows them.
+    priced
+        Words that a spec gives with a penalty, as `relaxed 0.5`.
+    least, most
+        Of a number: the bounds, both included.
+    example
+        A value to show where there is no list of words; by default `least`.
+    in_commands, in_specs
+        Whether commands and Python offer it, as in `--model cptree`, and whether a spec does, in
+        brackets after the name, as in `using search(steps = 1000)`.
     """
 
     name: str
     what: str
+    help: str = ""
+    kind: Literal["word", "whole"] = "word"
     values: tuple[str, ...] = ()
+    priced: tuple[str, ...] = ()
+    least: int = 1
+    most: int = 10**9
+    example: str = ""
+    in_commands: bool = True
+    in_specs: bool = True
+
+    @property
+    def shown(self) -> str:
+        """A value to show."""
+        return self.example or next(iter(self.values), str(self.least))
+
+    @property
+    def wish(self) -> str:
+        """What its value must be, where it is a number."""
+        return f"a whole number from {self.least:,} to {self.most:,}"
+
+    def read(self, value: Value) -> Value:
+        """The value as the back end takes it.
+
+        Raises
+        ------
+        OdtError
+            U302: an unknown word. U322: not a number, or out of bounds.
+        """
+        if self.kind == "whole":
+            return self._number(value)
+        if self.values and value not in self.values:
+            ways = " or ".join(f"`--{self.name} {one}`" for one in self.values)
+            raise error("U302", f"`--{self.name} {value}` is unknown", helps=(f"write {ways}",))
+        return value
+
+    def _number(self, value: Value) -> int:
+        text = str(value)
+        plain = text.isascii() and text.isdigit() and len(text) <= len(str(self.most))
+        if not plain or not self.least <= int(text) <= self.most:
+            raise error(
+                "U322",
+                f"`--{self.name} {value}` is not {self.wish}",
+                helps=(f"write `--{self.name} {self.shown}`",),
+            )
+        return int(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +121,7 @@ class Entry:
         What it runs on besides the engine.
     extra
         What to install for these; None where they come with odtdsl.
-    options, settings, abilities
+    options, abilities
         What it takes, and what else it is for.
     """
 
@@ -75,7 +133,6 @@ class Entry:
     packages: tuple[str, ...] = ()
     extra: str | None = None
     options: tuple[Option, ...] = ()
-    settings: tuple[Setting, ...] = ()
     abilities: frozenset[Ability] = frozenset()
 
     def load(self) -> Any:
@@ -103,7 +160,9 @@ _ENTRIES = (
             Option(
                 name="model",
                 what="formulation",
+                help="Formulation of milp: pattern, subtrees, cptree or odd.",
                 values=("pattern", "subtrees", "cptree", "odd"),
+                in_specs=False,
             ),
         ),
         abilities=frozenset({"write programs"}),
@@ -114,8 +173,19 @@ _ENTRIES = (
         on_diagrams=3,
         packages=("python-sat", "pindakaas"),
         options=(
-            Option(name="encoding", what="formulation", values=("ordered", "paper")),
-            Option(name="solver", what="solver"),
+            Option(
+                name="encoding",
+                what="formulation",
+                help="Encoding of sat: ordered or paper.",
+                values=("ordered", "paper"),
+                in_specs=False,
+            ),
+            Option(
+                name="solver",
+                what="solver",
+                help="Solver of sat, such as glucose4 or rc2.",
+                in_specs=False,
+            ),
         ),
         abilities=frozenset({"write formulas", "write proofs"}),
     ),
@@ -131,14 +201,31 @@ _ENTRIES = (
         home="odtdsl.backends.exact.anytime:Search",
         proves=False,
         ends=False,
-        settings=("steps",),
+        options=(
+            Option(
+                name="steps",
+                what="limit",
+                kind="whole",
+                example="1000",
+                in_commands=False,
+            ),
+        ),
         abilities=frozenset({"improve"}),
     ),
     Entry(
         name="greedy",
         home="odtdsl.backends.greedy.backend:GreedyBackEnd",
         proves=False,
-        settings=("split", "leaf"),
+        options=tuple(
+            Option(
+                name=name,
+                what="growth",
+                values=("optimal", "relaxed", "medoid", "average"),
+                priced=("relaxed",),
+                in_commands=False,
+            )
+            for name in ("split", "leaf")
+        ),
         abilities=frozenset({"grow"}),
     ),
 )
@@ -159,6 +246,12 @@ def names() -> tuple[str, ...]:
 def wishes() -> tuple[str, ...]:
     """What may follow `using`."""
     return (AUTO, *ENTRIES)
+
+
+def wishes_text(mark: str = "") -> str:
+    """These in a sentence, each between marks."""
+    *others, last = (f"{mark}{name}{mark}" for name in wishes())
+    return f"{', '.join(others)} or {last}"
 
 
 def preferred(*, diagrams: bool) -> tuple[str, ...]:
@@ -200,9 +293,14 @@ def gives_up(name: str) -> bool:
     return entry_of(name).ends and not entry_of(name).proves
 
 
-def takes(name: str, setting: Setting) -> bool:
+def settings(name: str) -> tuple[Option, ...]:
+    """The options of a back end that a spec may set in brackets after its name."""
+    return tuple(option for option in entry_of(name).options if option.in_specs)
+
+
+def takes(name: str, setting: str) -> bool:
     """Whether a back end takes a setting in brackets after its name."""
-    return setting in entry_of(name).settings
+    return any(option.name == setting for option in settings(name))
 
 
 def able(ability: Ability) -> str:
@@ -213,22 +311,27 @@ def able(ability: Ability) -> str:
 # ---- options of users
 
 
+def offered() -> tuple[Option, ...]:
+    """The options of all back ends that commands and Python offer."""
+    return tuple(one for entry in ENTRIES.values() for one in entry.options if one.in_commands)
+
+
 @dataclass(frozen=True, slots=True)
 class Variant:
     """The options that users gave for one back end: names to values; empty where they gave none."""
 
-    given: tuple[tuple[str, str], ...] = ()
+    given: tuple[tuple[str, Value], ...] = ()
 
     @property
     def owner(self) -> str | None:
         """The back end that takes them; None where none is given."""
         return _owner(self.given[0][0])[0].name if self.given else None
 
-    def get(self, name: str) -> str | None:
+    def get(self, name: str) -> Value | None:
         """The value of an option; None where it was not given."""
         return dict(self.given).get(name)
 
-    def of(self, back_end: str) -> dict[str, str]:
+    def of(self, back_end: str) -> dict[str, Value]:
         """The options, where they are this back end's.
 
         Raises
@@ -247,36 +350,49 @@ class Variant:
         return dict(self.given)
 
 
-def variant(**options: str | None) -> Variant:
-    """What users ask of one back end; None for what they do not ask.
+def variant(options: Mapping[str, Value] | None = None, /, **named: Value | None) -> Variant:
+    """What users ask of one back end, by name or in a mapping; None for what they do not ask.
+
+    What is given both ways is as in the mapping.
 
     Raises
     ------
     OdtError
-        U302: an unknown value, or options of different back ends.
+        U302: an unknown value, or options of different back ends. U322: an unknown option, or a
+        value that is no number as it takes.
     """
-    given = [(name, value) for name, value in options.items() if value is not None]
+    asked = {**named, **(options or {})}
+    given = [(name, value) for name, value in asked.items() if value is not None]
     owners = {_owner(name)[0].name for name, _ in given}
     if len(owners) > 1:
         flags = " and ".join(f"`--{name}`" for name, _ in given)
         helps = ("remove one of them",)
         raise error("U302", f"{flags} belong to different back ends", helps=helps)
-    for name, value in given:
-        values = _owner(name)[1].values
-        if values and value not in values:
-            ways = " or ".join(f"`--{name} {one}`" for one in values)
-            raise error("U302", f"`--{name} {value}` is unknown", helps=(f"write {ways}",))
-    return Variant(tuple(given))
+    return Variant(tuple((name, _owner(name)[1].read(value)) for name, value in given))
 
 
 def _owner(name: str) -> tuple[Entry, Option]:
-    return next((e, o) for e in ENTRIES.values() for o in e.options if o.name == name)
+    known = {o.name: (e, o) for e in ENTRIES.values() for o in e.options if o.in_commands}
+    if name not in known:
+        near = closest(name, known)
+        listed = ", ".join(f"`{option}` of `{entry.name}`" for option, (entry, _) in known.items())
+        raise error(
+            "U322",
+            f"no back end has an option `{name}`",
+            notes=(f"there are: {listed}",),
+            helps=(f"did you mean `{near}`?",) if near else (),
+        )
+    return known[name]
 
 
 def variants(back_end: str) -> Iterator[Variant]:
     """Those of a back end besides its default, option by option, where it lists them."""
-    for option in entry_of(back_end).options:
+    for option in _named(back_end):
         yield from (Variant(((option.name, value),)) for value in option.values[1:])
+
+
+def _named(back_end: str) -> list[Option]:
+    return [option for option in entry_of(back_end).options if option.in_commands]
 
 
 def read_variant(name: str) -> tuple[str, Variant]:
@@ -285,14 +401,14 @@ def read_variant(name: str) -> tuple[str, Variant]:
     Raises
     ------
     OdtError
-        B101: an unknown back end. U302: it takes no such value.
+        B101: an unknown back end. U302: it takes no such value. U322: no number as it takes.
     """
     back_end, _, value = name.removesuffix(")").partition(" (")
     if not value:
         return back_end, Variant()
-    for option in entry_of(back_end).options:
+    for option in _named(back_end):
         if value in option.values or not option.values:
-            return back_end, Variant(((option.name, value),))
+            return back_end, Variant(((option.name, option.read(value)),))
     raise error("U302", f"`{back_end}` takes no `{value}`", helps=_listed(back_end))
 
 

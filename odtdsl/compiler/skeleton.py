@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Literal, assert_never
 
-from odtdsl.base.back_ends import takes, wishes
+from odtdsl.base.back_ends import Option, names, settings, wishes
 from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.language import ast
+from odtdsl.language.expressions import number_text
 from odtdsl.problem.ir.problem import (
     MAX_SEARCH_DEPTH,
     DiagramSkeleton,
-    Growth,
     Options,
+    Setting,
     TreeSkeleton,
 )
 
 MAX_LAYERS = 64
 MAX_PLANE_LAYERS = 6
-WAYS = ("optimal", "relaxed", "medoid", "average")
 SECONDS = {"s": 1, "min": 60, "h": 3600}
 MAX_SECONDS = 1000 * 3600
-MAX_STEPS = 10**9
 BYTES = {"MB": 10**6, "GB": 10**9}
 Splits = Literal["axis", "hyperplane"]
 
@@ -219,10 +219,7 @@ def _option(found: Options, option: ast.SolveOption, reporter: Reporter) -> Opti
         case ast.Using():
             if option.backend not in wishes():
                 raise reporter.unknown("K115", "back end", option.backend, wishes(), option)
-            found = replace(found, backend=option.backend)
-            if takes(option.backend, "steps"):
-                return replace(found, steps=_steps(option, reporter))
-            return replace(found, growth=_growth(option, reporter))
+            return replace(found, backend=option.backend, settings=_settings(option, reporter))
         case ast.Within():
             return replace(found, seconds=_seconds(option, "a time limit", reporter))
         case ast.GapLimit():
@@ -270,49 +267,54 @@ def _gap(option: ast.GapLimit, reporter: Reporter) -> Fraction:
     return amount
 
 
-def _steps(option: ast.Using, reporter: Reporter) -> int | None:
-    steps: int | None = None
-    for setting in option.settings:
-        if setting.key != "steps":
-            raise reporter.unknown("K117", "setting", setting.key, ("steps",), setting)
-        amount = None if setting.value or setting.amount is None else setting.amount.value
-        if amount is None or amount.denominator != 1 or not 1 <= amount <= MAX_STEPS:
-            raise reporter.error(
-                "K117",
-                f"`steps` must be a whole number from 1 to {MAX_STEPS:,}",
-                setting,
-                helps=("write `using search(steps = 1000)`",),
-            )
-        steps = int(amount)
-    return steps
-
-
-def _growth(option: ast.Using, reporter: Reporter) -> Growth:
-    if option.settings and not takes(option.backend, "split"):
+def _settings(option: ast.Using, reporter: Reporter) -> tuple[Setting, ...]:
+    """What the back end is told in brackets; of a setting given twice, the last."""
+    known = {one.name: one for one in settings(option.backend)}
+    if option.settings and not known:
+        taking = [name for name in names() if settings(name)]
         raise reporter.error(
             "K117",
             f"`{option.backend}` takes no settings",
             option,
             helps=(
-                (
-                    "only `greedy` and `search` take settings: `using greedy(split = optimal, "
-                    "leaf = optimal)`, `using search(steps = 1000)`"
-                ),
+                f"only {' and '.join(f'`{name}`' for name in taking)} take settings: "
+                + ", ".join(_example(name, settings(name)) for name in taking),
             ),
         )
-    growth = Growth()
+    found: dict[str, Setting] = {}
     for setting in option.settings:
-        if setting.key not in ("split", "leaf"):
-            raise reporter.unknown("K117", "setting", setting.key, ("split", "leaf"), setting)
-        if setting.value not in WAYS:
-            raise reporter.unknown("K117", "growth", setting.value, WAYS, setting)
-        amount = Fraction(0) if setting.amount is None else setting.amount.value
-        if (setting.value == "relaxed") != (setting.amount is not None) or amount < 0:
+        if setting.key not in known:
+            raise reporter.unknown("K117", "setting", setting.key, known, setting)
+        found[setting.key] = _setting(option.backend, known[setting.key], setting, reporter)
+    return tuple(found.values())
+
+
+def _example(name: str, some: Iterable[Option]) -> str:
+    return f"`using {name}({', '.join(f'{one.name} = {one.shown}' for one in some)})`"
+
+
+def _setting(backend: str, option: Option, said: ast.Setting, reporter: Reporter) -> Setting:
+    amount = None if said.amount is None else said.amount.value
+    if option.kind == "whole":
+        whole = amount is not None and amount.denominator == 1 and not said.value
+        if amount is None or not whole or not option.least <= amount <= option.most:
             raise reporter.error(
-                "K117", "`relaxed` takes a penalty of at least 0; the others take none", setting
+                "K117",
+                f"`{option.name}` must be {option.wish}",
+                said,
+                helps=(f"write {_example(backend, [option])}",),
             )
-        if setting.key == "split":
-            growth = replace(growth, split=setting.value, split_penalty=amount)
-        else:
-            growth = replace(growth, leaf=setting.value, leaf_penalty=amount)
-    return growth
+        return Setting(name=option.name, value=int(amount))
+    word = said.value or ("" if said.amount is None else number_text(said.amount))
+    if word not in (option.values or (said.value,)):
+        raise reporter.unknown("K117", option.what, word, option.values, said)
+    if (word in option.priced) != (amount is not None) or (amount or 0) < 0:
+        raise reporter.error("K117", _prices(option), said)
+    return Setting(name=option.name, value=word, penalty=amount or Fraction(0))
+
+
+def _prices(option: Option) -> str:
+    if not option.priced:
+        return f"`{option.name}` takes a word without a number"
+    priced = " and ".join(f"`{word}`" for word in option.priced)
+    return f"{priced} takes a penalty of at least 0; the others take none"

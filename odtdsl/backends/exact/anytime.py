@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from odtdsl.backends.base import BackEnd, Limits, Objection, RawAnswer, Report, Support
 from odtdsl.backends.exact.backend import Exact
 from odtdsl.backends.steps import START, Step
+from odtdsl.base.back_ends import Value
 from odtdsl.problem.ir.forms import Core, Form
 from odtdsl.problem.ir.raw import RawModel
+
+if TYPE_CHECKING:
+    from odtdsl.problem.ir.problem import Options
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +25,11 @@ class Search(BackEnd):
     """
 
     name: ClassVar[str] = "search"
+
+    @classmethod
+    def of(cls, options: Options, given: Mapping[str, Value]) -> Search:
+        """The one there is: its steps are a limit, and stand with the others."""
+        return cls()
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         """As `exact`, except for diagrams and for depth as a stage."""

@@ -31,6 +31,7 @@ from odtdsl.backends.greedy.local_search import alternate, settled, with_column
 from odtdsl.backends.greedy.paths import PathRules
 from odtdsl.backends.greedy.tables import Node, Tables
 from odtdsl.backends.steps import Step
+from odtdsl.base.back_ends import Value
 from odtdsl.base.diagnostics.model import error
 from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.expr import Scope
@@ -72,7 +73,7 @@ class GreedyBackEnd(BackEnd):
     brief: bool = False
 
     @classmethod
-    def of(cls, options: Options, given: Mapping[str, str]) -> GreedyBackEnd:
+    def of(cls, options: Options, given: Mapping[str, Value]) -> GreedyBackEnd:
         """With the ways of the spec."""
         return cls(options.growth)
 

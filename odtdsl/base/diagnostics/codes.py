@@ -423,6 +423,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U319", "two outputs to the same file", ""),
     ("U320", "an option for formulas where another kind of file is written", ""),
     ("U321", "an invalid bound on the objective", ""),
+    ("U322", "an option that no back end has, or a number that it does not take", ""),
     ("U330", "a diagram with too many paths to audit", ""),
     ("U331", "generated data with too few rows or targets", ""),
     ("U332", "a forest without a tree", ""),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal, Unpack
 
@@ -92,10 +92,13 @@ class Model(SpecBuilder):
         using: str | None = None,
         encoding: Literal["ordered", "paper"] | None = None,
         solver: str | None = None,
+        options: Mapping[str, str | int] | None = None,
         **inputs: Unpack[Inputs],
     ) -> Plan:
         """Which back end would run and why; see `odtdsl.plan`."""
-        return solving.plan(self, using=using, encoding=encoding, solver=solver, **inputs)
+        return solving.plan(
+            self, using=using, encoding=encoding, solver=solver, options=options, **inputs
+        )
 
     def compare(
         self,
@@ -119,6 +122,7 @@ class Model(SpecBuilder):
         model: Literal["pattern", "subtrees", "cptree", "odd"] | None = None,
         encoding: Literal["ordered", "paper"] | None = None,
         solver: str | None = None,
+        options: Mapping[str, str | int] | None = None,
         within: Numeric | timedelta | str | None = None,
         gap: Numeric | str | None = None,
         threads: int | None = None,
@@ -136,6 +140,7 @@ class Model(SpecBuilder):
             model=model,
             encoding=encoding,
             solver=solver,
+            options=options,
             within=within,
             gap=gap,
             threads=threads,

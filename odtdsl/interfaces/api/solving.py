@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
@@ -62,6 +62,7 @@ def plan(
     using: str | None = None,
     encoding: Literal["ordered", "paper"] | None = None,
     solver: str | None = None,
+    options: Mapping[str, str | int] | None = None,
     **inputs: Unpack[Inputs],
 ) -> Plan:
     """Which back end would run and why, and the size of its encoding.
@@ -72,7 +73,7 @@ def plan(
         A model, a text or a path.
     using
         A back end instead of that of the model.
-    encoding, solver
+    encoding, solver, options
         As in `solve`.
     inputs
         As in `Inputs`.
@@ -85,7 +86,7 @@ def plan(
     from odtdsl.base.back_ends import variant
     from odtdsl.driver import pipeline
 
-    asked = variant(encoding=encoding, solver=solver)
+    asked = variant(options, encoding=encoding, solver=solver)
     return pipeline.plan(spec_of(model).analyse(**inputs), backend=using, variant=asked)
 
 
@@ -97,6 +98,7 @@ def solve(
     model: Literal["pattern", "subtrees", "cptree", "odd"] | None = None,
     encoding: Literal["ordered", "paper"] | None = None,
     solver: str | None = None,
+    options: Mapping[str, str | int] | None = None,
     within: Numeric | timedelta | str | None = None,
     gap: Numeric | str | None = None,
     threads: int | None = None,
@@ -123,6 +125,8 @@ def solve(
     encoding, solver
         Of `sat`: `"ordered"` (default) or `"paper"`, and the name of a solver of python-sat;
         `"rc2"` makes sums least by MaxSAT.
+    options
+        Any options of one back end by their names, as `{"solver": "rc2"}`.
     within
         Wall time in seconds, or a text such as `"2 min"`.
     gap
@@ -167,7 +171,7 @@ def solve(
     spec = spec_of(model_or_spec)
     seconds, relative_gap, memory_bytes = limits_of(within, gap, memory)
     analysis = analysed(spec, began, seconds, inputs)
-    asked = variant(model=model, encoding=encoding, solver=solver)
+    asked = variant(options, model=model, encoding=encoding, solver=solver)
     chosen = using or asked.owner
     if proof is not None:
         chosen = _proving(analysis, chosen, Path(proof))

@@ -8,12 +8,14 @@ and on the page that `python -m docs.generate` writes.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import click
 
+from odtdsl.base.back_ends import Value, offered, wishes_text
 from odtdsl.interfaces.cli.common import Problem, print_lines, run
 
 
@@ -45,6 +47,10 @@ class Option:
         self.flags, self.help, self.least, self.most = flags, help, least, most
 
 
+class OfBackEnds:
+    """A field that has the options of all back ends, each as `--NAME VALUE`, by their names."""
+
+
 Spec = Annotated[Path, Argument(help="The .odt file.")]
 Json = Annotated[bool, Option("--json", help="Print one JSON object.")]
 Data = Annotated[
@@ -54,14 +60,11 @@ Test = Annotated[
     str | None, Option(help="Read the test rows from this file instead of the spec's.")
 ]
 Sets = Annotated[list[str] | None, Option("--set", help="Set a `let` of the spec: NAME=VALUE.")]
-Using = Annotated[
-    str | None, Option(help="Back end: auto, exact, milp, sat, cpsat, search or greedy.")
-]
+Using = Annotated[str | None, Option(help=f"Back end: {wishes_text()}.")]
 Formulation = Annotated[
     str | None, Option("--model", help="Formulation of milp: pattern, subtrees, cptree or odd.")
 ]
-Encoding = Annotated[str | None, Option(help="Encoding of sat: ordered or paper.")]
-Solver = Annotated[str | None, Option(help="Solver of sat, such as glucose4 or rc2.")]
+BackEndOptions = Annotated[Mapping[str, Value] | None, OfBackEnds()]
 Within = Annotated[str | None, Option(help="Time limit: 60, 60s, 2min, 1h.")]
 Gap = Annotated[str | None, Option(help="Stop at this relative gap: 1%.")]
 Threads = Annotated[int | None, Option(help="Number of threads.", least=1, most=256)]
@@ -109,11 +112,14 @@ class OnSpec(Command):
 def command(kind: type[Command]) -> click.Command:
     """A command line for a command: its fields in their order, `--force` and `--json` last."""
     hints = get_type_hints(kind, include_extras=True)
-    parameters = [_parameter(field, hints[field.name]) for field in fields(kind)]
+    parameters = [made for field in fields(kind) for made in _parameters(field, hints[field.name])]
     parameters.sort(key=_rank)
+    gathering = [field.name for field in fields(kind) if _gathers(hints[field.name])]
 
     def call(**values: Any) -> None:
         as_json = bool(values.get("as_json"))
+        for name in gathering:
+            values[name] = {one.name: values.pop(one.name) for one in offered()}
         given = {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}
         action = kind(**{name: v for name, v in given.items() if v != []})
         run(action.run, as_json)
@@ -133,6 +139,23 @@ def _rank(parameter: click.Parameter) -> int:
     if isinstance(parameter, click.Argument):
         return 0
     return {"force": 2, "as_json": 3}.get(parameter.name or "", 1)
+
+
+def _gathers(hint: Any) -> bool:
+    return isinstance(get_args(hint)[-1], OfBackEnds)
+
+
+def _parameters(field: Field[Any], hint: Any) -> Iterator[click.Parameter]:
+    if not _gathers(hint):
+        yield _parameter(field, hint)
+        return
+    for one in offered():
+        whole = one.kind == "whole"
+        yield click.Option(
+            [one.name, f"--{one.name.replace('_', '-')}"],
+            help=one.help,
+            type=click.IntRange(one.least, one.most) if whole else click.STRING,
+        )
 
 
 def _parameter(field: Field[Any], hint: Any) -> click.Parameter:

@@ -15,12 +15,11 @@ from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.base.diagnostics.render import to_json
 from odtdsl.interfaces.cli.commands import (
     Argument,
+    BackEndOptions,
     Command,
-    Encoding,
     Json,
     OnSpec,
     Option,
-    Solver,
     Spec,
     Using,
     group,
@@ -127,8 +126,7 @@ class Plan(OnSpec):
     """Say which back end will run and why, and what the others cannot express."""
 
     using: Using = None
-    encoding: Encoding = None
-    solver: Solver = None
+    options: BackEndOptions = None
     dump: Annotated[bool, Option("--dump", help="Also print the core forms.")] = False
     as_json: Json = False
 
@@ -140,7 +138,7 @@ class Plan(OnSpec):
         from odtdsl.problem.ir.dump import dump_core
 
         analysis = self.problem().analysis()
-        asked = variant(encoding=self.encoding, solver=self.solver)
+        asked = variant(self.options)
         planned = pipeline.plan(analysis, backend=self.using, variant=asked)
         if self.as_json:
             print_json(_plan_json(planned))

@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.files import regular
 from odtdsl.interfaces.cli.commands import (
+    BackEndOptions,
     Dot,
-    Encoding,
     Force,
-    Formulation,
     Gap,
     Json,
     OnSpec,
     Option,
     Out,
     Seed,
-    Solver,
     Svg,
     Threads,
     Using,
@@ -50,9 +48,7 @@ class Solve(OnSpec):
     """Solve a spec: print the tree, its status, and every rule audited."""
 
     using: Using = None
-    model: Formulation = None
-    encoding: Encoding = None
-    solver: Solver = None
+    options: BackEndOptions = None
     within: Within = None
     gap: Gap = None
     threads: Threads = None
@@ -88,7 +84,7 @@ class Solve(OnSpec):
         from odtdsl.driver import pipeline
         from odtdsl.interfaces.cli.progress import Waiting
 
-        asked = variant(model=self.model, encoding=self.encoding, solver=self.solver)
+        asked = variant(self.options)
         wish = _list_wish(self.all_optimal, self.near, self.most, self.gap)
         problem = self.problem()
         outputs = {"out": self.out, "svg": self.svg, "dot": self.dot, "proof": self.proof}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from odtdsl.base.back_ends import wishes_text
+
 MEANINGS: dict[str, str] = {
     # ---- statements
     "data": 'The rows: `data "train.csv"` (CSV, TSV, Parquet, ARFF), `data sklearn "wine"`,'
@@ -81,7 +83,7 @@ MEANINGS: dict[str, str] = {
     "requires": "`b requires a`: each test of b has a test of a above it.",
     "multiple_of": "`threshold(f) multiple_of 5`: the threshold is a multiple.",
     # ---- limits
-    "using": "The back end: `auto`, `exact`, `milp`, `sat`, `cpsat`, `search` or `greedy`.",
+    "using": f"The back end: {wishes_text('`')}.",
     "within": "The time limit: `within 60 s`, `2 min`, `1 h`.",
     "gap": "Stop where the bound is this near: `gap 1%`, or `gap 18` in units of the objective.",
     "until": "Stop early: `until gap 5%`, or `until steady 10 s`.",

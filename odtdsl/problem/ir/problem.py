@@ -140,6 +140,15 @@ class Growth:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """An option of the back end that a spec sets; `penalty` goes with `relaxed`."""
+
+    name: str
+    value: str | int
+    penalty: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """Defaults of `solve` that the command line can override.
 
@@ -149,20 +158,39 @@ class Options:
         The time limit, and how long no better model may come before the search ends.
     gap
         Where to stop: below 1 relative, else in units of the first stage.
-    steps
-        Of `search`: its limit in millions of visits of a row.
+    settings
+        What stands in brackets after the name of the back end, each once.
     """
 
     backend: str = "auto"
-    growth: Growth = Growth()
+    settings: tuple[Setting, ...] = ()
     seconds: float | None = None
     gap: Fraction = Fraction(0)
     steady: float | None = None
-    steps: int | None = None
     threads: int = 1
     seed: int = 0
     memory_bytes: int | None = None
     start: str | None = None
+
+    @property
+    def growth(self) -> Growth:
+        """How `greedy` grows trees."""
+        split, leaf = self._setting("split"), self._setting("leaf")
+        return Growth(
+            split=str(split.value),
+            leaf=str(leaf.value),
+            split_penalty=split.penalty,
+            leaf_penalty=leaf.penalty,
+        )
+
+    @property
+    def steps(self) -> int | None:
+        """The limit of `search` in millions of visits of a row."""
+        return next((int(one.value) for one in self.settings if one.name == "steps"), None)
+
+    def _setting(self, name: str) -> Setting:
+        usual = Setting(name=name, value="optimal")
+        return next((one for one in self.settings if one.name == name), usual)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
