@@ -20,7 +20,7 @@ bool Anytime<R>::sketches(const View<R>& view, const Place& at) const {
 template <class R>
 std::vector<typename Anytime<R>::Parts> Anytime<R>::reaches() const {
   if (!sketches(*views_[0], top_)) return {};
-  if (top_.depth == 4) return {{0.1, 0.3}, {0.1, 0}, {0, 0}};
+  if (top_.depth == 4) return {{0.3, 0.5}, {0.1, 0.3}, {0.1, 0}, {0, 0}};
   return {{0.4, 0.4}, {0.2, 0.2}, {0.05, 0.05}, {0, 0}};
 }
 

@@ -65,8 +65,9 @@ class Turns {
     std::unique_lock<std::mutex> lock(mutex_);
     turn_ = 1 - lane;
     // A lane that took more than its turn, in one long step, gives as much.
-    const std::uint64_t full = slice_[turn_] * (bounded_ && turn_ == favoured_ ? times_ : 1);
-    const auto slice = static_cast<std::uint64_t>(part_ * static_cast<double>(full));
+    const double times = bounded_ && turn_ == favoured_ ? times_ : 1;
+    const auto slice =
+        static_cast<std::uint64_t>(part_ * times * static_cast<double>(slice_[turn_]));
     if (turn_ == 1) part_ = std::min(1.0, 2 * part_);
     until_ =
         work + slice + (turn_ == 1 ? head_ : 0) + (work - until_.load(std::memory_order_relaxed));
@@ -75,7 +76,7 @@ class Turns {
     wake_.wait(lock, [&] { return alone_ || turn_ == lane; });
   }
   // A lane gets so many times its turns from now on, but not before there is a bound.
-  void favour(int lane, std::uint64_t times) {
+  void favour(int lane, double times) {
     std::lock_guard<std::mutex> lock(mutex_);
     favoured_ = lane;
     times_ = times;
@@ -92,8 +93,8 @@ class Turns {
  private:
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::uint64_t slice_[2], head_, times_ = 1;
-  double part_;
+  std::uint64_t slice_[2], head_;
+  double times_ = 1, part_;
   std::atomic<std::uint64_t> until_;
   int turn_ = 0, favoured_ = 0;
   std::atomic<bool> alone_{false}, bounded_{false};

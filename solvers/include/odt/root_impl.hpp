@@ -18,7 +18,12 @@ class Root {
         result_(result),
         workers_(std::max(1, control.options().threads)) {
     const int threads = std::max(1, control.options().threads);
-    for (int i = 0; i < threads; ++i) searches_.push_back(std::make_unique<Search<R>>(control));
+    const std::size_t memory = control.options().memory_limit
+                                   ? control.options().memory_limit / 4
+                                   : std::size_t{1} << 27;
+    for (int i = 0; i < threads; ++i)
+      searches_.push_back(
+          std::make_unique<Search<R>>(control, memory / static_cast<std::size_t>(threads)));
     round_ = threads == 1 ? 1 : static_cast<std::size_t>(4 * threads);
   }
 
@@ -60,29 +65,37 @@ class Root {
       if (depth == goal.depth) answer_.bound = out.value;
     }
     if (goal.depth > 2 && workers() > 1) view_.make_all_pairs();
-    if (goal.depth > 3) rise(goal, 0.25, 4);
+    if (goal.depth > 3) rise(goal, 0.25, 4, 4);
     for (int depth = 3; depth < goal.depth; ++depth) search(shape(depth, goal.leaves), false);
-    if (goal.depth > 3) rise(goal, 0.5, 1.42);
+    if (goal.depth > 3) rise(goal, 0.475, 1.42, 2);
     if (goal.depth > 2) search(goal, true);
     answer_.complete = true;
   }
 
   // Refutes small losses first, then larger ones, up to a part of the incumbent's: that takes
-  // little of the time of the whole proof, and the bound moves from the first second.
-  void rise(Shape shape, double part, double factor) {
+  // little of the time of the whole proof, and the bound moves from the first second. What was
+  // cheap is followed by a larger step.
+  void rise(Shape shape, double part, double factor, double factor_if_cheap) {
+    constexpr std::uint64_t kCheap = 400000000;
     for (;;) {
       take_over();
       if (best() >= kInfinite) return;
       const Loss upto = static_cast<Loss>(part * static_cast<double>(best()));
+      const double times = step_work_ < kCheap ? factor_if_cheap : factor;
       const Loss target = std::min(
           upto,
-          std::max({lower_ + 1, static_cast<Loss>(factor * static_cast<double>(answer_.bound)),
+          std::max({lower_ + 1, static_cast<Loss>(times * static_cast<double>(answer_.bound)),
                     best() / 128}));
       if (target <= std::max(lower_, answer_.bound)) return;
-      const Outcome out = searches_[0]->solve(view_, 0, shape, target, lower_, ask(), nullptr, 0);
-      improve(out);
-      raise_bound(std::min(out.value, best()));
-      if (out.exact) return;
+      const Shape flatter = odt::shape(shape.depth - 1, shape.leaves);
+      const Outcome flat = flat_tree(flatter, target, lower_, ask());
+      const Loss any = ask().must ? flat_tree(flatter, target, 0, ask().relaxed()).value : flat.value;
+      Branch<R> node(*searches_[0], view_, 0, shape, best(), lower_, ask());
+      node.begin(flat, flat.value, any, nullptr, 0);
+      const std::uint64_t began = Control::own_work();
+      explore(node, target, true);
+      step_work_ = Control::own_work() - began;
+      if (node.best() < target) return;
     }
   }
 
@@ -120,17 +133,30 @@ class Root {
     // One better than the incumbent would do; the incumbent itself stays the answer otherwise.
     Branch<R> node(*searches_[0], view_, 0, shape, best(), lower_, ask());
     ++searches_[0]->counters.nodes;
-    const Loss any = ask().must ? searches_[0]
-                                      ->solve(view_, 0, odt::shape(shape.depth - 1, shape.leaves),
-                                              best(), lower_, ask().relaxed(), nullptr, 0)
-                                      .value
-                                : last_bound_;
+    const Shape flatter = odt::shape(shape.depth - 1, shape.leaves);
+    const Loss any =
+        ask().must ? flat_tree(flatter, best(), lower_, ask().relaxed()).value : last_bound_;
     node.begin(last_, last_bound_, any, nullptr, 0, best_cuts_.empty() ? nullptr : &best_cuts_);
-    node.set_cutoff(cutoff());
+    explore(node, kInfinite, final);
+    last_ = node.outcome();
+    last_bound_ = std::min(node.bound(), last_.value);
+    best_cuts_ = node.best_cuts();
+  }
+
+  // One depth less, on all rows.
+  Outcome flat_tree(Shape shape, Loss upper, Loss lower, Ask ask) {
+    return searches_[0]->solve(view_, 0, shape, upper, lower, ask, nullptr, 0);
+  }
+
+  // Evaluates cuts until no open one can lose less than `target`, or than the incumbent. `final`:
+  // the node is the whole problem, and its bound is told.
+  void explore(Branch<R>& node, Loss target, bool final) {
+    const auto set_cutoff = [&] { node.set_cutoff(std::min(target, cutoff())); };
+    set_cutoff();
     std::vector<typename Branch<R>::Task> tasks(round_);
     std::vector<CutValue> values(round_);
     for (;;) {
-      if (take_over()) node.set_cutoff(cutoff());
+      if (take_over()) set_cutoff();
       const Loss bound = node.bound();
       if (final) raise_bound(std::min(bound, best()));
       if (bound >= node.cutoff()) break;
@@ -147,13 +173,10 @@ class Root {
       for (std::size_t i = 0; i < count; ++i)
         if (node.merge(tasks[i], values[i])) {
           improve(node.outcome());
-          node.set_cutoff(cutoff());
+          set_cutoff();
         }
       control_.check();
     }
-    last_ = node.outcome();
-    last_bound_ = std::min(node.bound(), last_.value);
-    best_cuts_ = node.best_cuts();
     if (final) raise_bound(std::min(node.bound(), best()));
   }
 
@@ -168,6 +191,7 @@ class Root {
   Outcome last_;  // of the depth before
   Loss last_bound_ = 0;
   std::vector<typename Branch<R>::BestCut> best_cuts_;
+  std::uint64_t step_work_ = 0;  // of the last step that raised the bound
   RootAnswer answer_;
 };
 

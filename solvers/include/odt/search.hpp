@@ -14,6 +14,7 @@
 #include <queue>
 #include <vector>
 
+#include "odt/box_cache.hpp"
 #include "odt/depth_two.hpp"
 
 namespace odt {
@@ -47,7 +48,10 @@ class Branch;
 template <class R>
 class Search {
  public:
-  explicit Search(Control& control) : control_(control), depth_two_(control, counters) {}
+  // With `memory`, at level 0 the view holds all rows, and answers of depth two are remembered in
+  // so many bytes.
+  explicit Search(Control& control, std::size_t memory = 0)
+      : control_(control), depth_two_(control, counters), remembers_(memory > 0), boxes_(memory) {}
 
   // The view has the rows of a leaf.
   Outcome solve(View<R>& view, int level, Shape shape, Loss upper, Loss lower, Ask ask,
@@ -66,11 +70,17 @@ class Search {
 
  private:
   View<R>& child(int level, int which);
+  Outcome remembered(View<R>& view, int level, Shape shape, Loss upper, Loss lower, Ask ask,
+                     const Hint* hints, int hint_count);
+  bool box_of(const View<R>& view, int level, int state, BoxCache::Box& box) const;
   Loss leaf_less(View<R>& view, int level, Shape shape, Ask ask, Loss upper, Loss lower);
 
   Control& control_;
   DepthTwo<R> depth_two_;
   std::vector<std::unique_ptr<View<R>>> children_;
+  bool remembers_;
+  BoxCache boxes_;
+  std::vector<std::size_t> path_;  // the features tested above each level
 };
 
 struct Open {
@@ -156,6 +166,7 @@ class Branch {
  private:
   void set_weights();
   void divide();
+  std::int32_t aligned(std::size_t feature, OpenCuts cuts) const;
   void push(std::size_t feature, int division, Interval interval);
 
   Search<R>& search_;

@@ -38,7 +38,7 @@ Outcome Search<R>::solve(View<R>& view, int level, Shape shape, Loss upper, Loss
     }
   }
   if (shape.depth == 1 || shape.leaves == 2) return depth_two_.stump(view, upper, ask);
-  if (shape.depth == 2) return depth_two_.solve(view, shape, upper, lower, ask, hints, hint_count);
+  if (shape.depth == 2) return remembered(view, level, shape, upper, lower, ask, hints, hint_count);
   ++counters.nodes;
   Branch<R> node(*this, view, level, shape, upper, lower, ask);
   const Shape flatter = odt::shape(shape.depth - 1, shape.leaves);
@@ -53,6 +53,40 @@ Outcome Search<R>::solve(View<R>& view, int level, Shape shape, Loss upper, Loss
     node.merge(task, value);
   }
   return node.outcome();
+}
+
+// Depth two, unless it was solved on these rows before.
+template <class R>
+Outcome Search<R>::remembered(View<R>& view, int level, Shape shape, Loss upper, Loss lower,
+                              Ask ask, const Hint* hints, int hint_count) {
+  BoxCache::Box box;
+  const bool kept = remembers_ && level > 0 && shape.leaves == 4 && ask.least == 1 && !ask.must &&
+                    box_of(view, level, ask.state, box);
+  if (const BoxCache::Answer* known = kept ? boxes_.find(box) : nullptr) {
+    if (known->exact || known->bound >= upper) ++counters.cache_hits;
+    if (known->bound >= upper) return {known->bound, false, {}};
+    if (known->exact) return {known->bound, true, known->plan()};
+    lower = std::max(lower, known->bound);
+  }
+  Outcome out = depth_two_.solve(view, shape, upper, lower, ask, hints, hint_count);
+  if (kept) boxes_.store(box, out);
+  return out;
+}
+
+// False if more features are tested than a box holds.
+template <class R>
+bool Search<R>::box_of(const View<R>& view, int level, int state, BoxCache::Box& box) const {
+  const auto above = path_.begin() + level;
+  std::size_t count = 0;
+  for (auto f = path_.begin(); f != above; ++f) {
+    if (std::find(path_.begin(), f, *f) != f) continue;
+    if (count == box.ranges.size()) return false;
+    const R* sorted = view.sorted(*f);
+    box.ranges[count++] = {static_cast<std::uint32_t>(*f), sorted[0], sorted[view.rows() - 1]};
+  }
+  std::sort(box.ranges.begin(), box.ranges.begin() + static_cast<long>(count));
+  box.state = state;
+  return true;
 }
 
 template <class R>
@@ -113,6 +147,8 @@ CutValue Search<R>::evaluate(Branch<R>& node, View<R>& view, int level, std::siz
   // The smaller side first: cheaper, and its value may spare the other.
   const int first = 2 * cut <= rows ? 0 : 1;
   const bool both = ask.least > 1 || must[0] || must[1];  // views of both sides are kept
+  path_.resize(std::max(path_.size(), static_cast<std::size_t>(level) + 1));
+  path_[static_cast<std::size_t>(level)] = feature;
   enum { relaxed, wide, asked, kinds };
   for (int k = ask.least > 1 ? 0 : 2 * asked; k < 2 * kinds; ++k) {
     const int kind = k / 2, side = k % 2 == 0 ? first : 1 - first;
@@ -253,6 +289,21 @@ void Branch<R>::push(std::size_t feature, int division, Interval interval) {
   queue_.push({std::max(bound, lower_), promise, sequence_++, feature, division, interval});
 }
 
+// In the middle half of the open cuts (the middle eighth of many), the rank that the largest power
+// of two divides: nodes that test the same features in other orders then meet at the same rows.
+template <class R>
+std::int32_t Branch<R>::aligned(std::size_t feature, OpenCuts cuts) const {
+  const R* sorted = view_.sorted(feature);
+  const std::int32_t length = cuts.last - cuts.first;
+  const bool wide = 8 * static_cast<std::size_t>(length) > view_.rows();
+  const std::int32_t margin = length * (wide ? 7 : 4) / 16;
+  const std::uint32_t low = sorted[cuts.first + margin - 1], high = sorted[cuts.last - margin];
+  if (low >= high) return cuts.first + length / 2;
+  const std::uint32_t rank = high & ~((std::uint32_t{1} << (31 - __builtin_clz(low ^ high))) - 1);
+  return static_cast<std::int32_t>(
+      std::lower_bound(sorted, sorted + view_.rows(), static_cast<R>(rank)) - sorted);
+}
+
 template <class R>
 bool Branch<R>::next(Task& task) {
   while (!queue_.empty() && cutoff() > lower_) {
@@ -269,7 +320,8 @@ bool Branch<R>::next(Task& task) {
     if (cuts.first > open.interval.low + 1 || cuts.last < open.interval.high - 1)
       ++search_.counters.pruned_neighbour;
     if (cuts.first > cuts.last) continue;
-    std::int32_t want = cuts.first + (cuts.last - cuts.first) / 2;
+    std::int32_t want = level_ > 0 || shape_.depth > 3 ? aligned(open.feature, cuts)
+                                                       : cuts.first + (cuts.last - cuts.first) / 2;
     Hint& hint = first_[open.feature].hint;
     if (hint.feature >= 0) {
       const R* sorted = view_.sorted(open.feature);

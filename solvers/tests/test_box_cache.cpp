@@ -1,0 +1,151 @@
+// Answers of depth two remembered by the box of their rows: which rows a box holds, and proofs of
+// depth four and five beside all trees, with caches of every size.
+#include <map>
+#include <tuple>
+
+#include "check.hpp"
+#include "odt/box_cache.hpp"
+#include "odt/finish.hpp"
+#include "odt/problem.hpp"
+#include "random_problem.hpp"
+
+using namespace odt;
+using namespace odt_test;
+
+namespace {
+
+BoxCache::Box random_box(Random& random) {
+  BoxCache::Box box;
+  const int tested = draw(random, 1, 2);
+  for (int i = 0; i < tested; ++i)
+    box.ranges[static_cast<std::size_t>(i)] = {static_cast<std::uint32_t>(i),
+                                               static_cast<std::uint32_t>(draw(random, 0, 9)),
+                                               static_cast<std::uint32_t>(draw(random, 10, 19))};
+  box.state = draw(random, 0, 1);
+  return box;
+}
+
+std::tuple<int, std::vector<std::uint32_t>> key_of(const BoxCache::Box& box) {
+  std::vector<std::uint32_t> words;
+  for (const auto& r : box.ranges)
+    for (const std::uint32_t word : {r.feature, r.low, r.high}) words.push_back(word);
+  return {box.state, words};
+}
+
+// The best loss by trying every tree whose paths the automaton of the problem lets through.
+class PathOracle {
+ public:
+  explicit PathOracle(const Problem& p) : p_(p) {}
+  Loss best() { return best((1u << p_.rows) - 1, p_.depth, 0); }
+
+ private:
+  Loss leaf(unsigned rows) const {
+    std::vector<Loss> counts(static_cast<std::size_t>(p_.classes), 0);
+    Loss all = 0;
+    for (std::size_t i = 0; i < p_.rows; ++i)
+      if (rows >> i & 1) ++counts[static_cast<std::size_t>(p_.label[i])], ++all;
+    return all - *std::max_element(counts.begin(), counts.end()) + p_.leaf_price;
+  }
+  Loss best(unsigned rows, int depth, int state) {
+    Loss value = leaf(rows);
+    if (depth == 0) return value;
+    const auto key = std::make_tuple(rows, depth, state);
+    if (const auto at = known_.find(key); at != known_.end()) return at->second;
+    for (std::size_t f = 0; f < p_.features; ++f) {
+      const int next = p_.after(state, f);
+      if (next < 0) continue;
+      for (std::uint32_t cut = 0; cut + 1 < p_.distinct[f]; ++cut) {
+        unsigned left = 0;
+        for (std::size_t i = 0; i < p_.rows; ++i)
+          if ((rows >> i & 1) && p_.ranks(f)[i] <= cut) left |= 1u << i;
+        if (left == 0 || left == rows) continue;
+        value = std::min(value, best(left, depth - 1, next) + best(rows & ~left, depth - 1, next));
+      }
+    }
+    return known_[key] = value;
+  }
+
+  const Problem& p_;
+  std::map<std::tuple<unsigned, int, int>, Loss> known_;
+};
+
+}  // namespace
+
+CASE(a_box_finds_its_own_answer_or_none) {
+  Random random(51);
+  int found = 0;
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{1} << 27}) {
+    BoxCache cache(bytes);
+    std::map<std::tuple<int, std::vector<std::uint32_t>>, Loss> last;
+    for (int i = 0; i < check::trials(40000); ++i) {
+      const BoxCache::Box box = random_box(random);
+      if (const BoxCache::Answer* known = cache.find(box)) {
+        CHECK(last.count(key_of(box)) == 1);
+        CHECK(known->bound == last[key_of(box)]);
+        ++found;
+      }
+      Outcome out;
+      out.value = draw(random, 0, 1000);
+      cache.store(box, out);
+      last[key_of(box)] = out.value;
+      CHECK(cache.find(box)->bound == out.value);
+    }
+  }
+  CHECK(found > 0);
+}
+
+CASE(answers_come_back_with_their_trees) {
+  Random random(52);
+  BoxCache cache(std::size_t{1} << 20);
+  for (int i = 0; i < 1000; ++i) {
+    const BoxCache::Box box = random_box(random);
+    Outcome out;
+    out.value = i;
+    out.exact = draw(random, 0, 3) > 0;
+    const int kind = draw(random, 0, 2);
+    if (out.exact)
+      out.plan = kind == 0   ? Plan::leaf()
+                 : kind == 1 ? Plan::stump()
+                             : Plan::split(i % 7, static_cast<std::uint32_t>(i), Plan::stump(),
+                                           Plan::stump());
+    cache.store(box, out);
+    const BoxCache::Answer* known = cache.find(box);
+    CHECK(known && known->exact == out.exact && known->bound == out.value);
+    if (!out.exact) continue;
+    const Plan plan = known->plan();
+    CHECK(plan.nodes.size() == out.plan.nodes.size());
+    CHECK(plan.nodes[0].feature == out.plan.nodes[0].feature);
+    CHECK(plan.nodes[0].bound == out.plan.nodes[0].bound);
+    CHECK(plan.nodes[0].stump == out.plan.nodes[0].stump);
+  }
+}
+
+CASE(proofs_with_boxes_beside_all_trees) {
+  Random random(53);
+  std::uint64_t hits = 0;
+  for (int trial = 0; trial < check::trials(3000); ++trial) {
+    Problem p = random_problem(random, draw(random, 6, 12), draw(random, 2, 4), draw(random, 2, 3),
+                               draw(random, 4, 12));
+    p.depth = draw(random, 4, 5);
+    p.leaf_price = draw(random, 0, 1);
+    if (draw(random, 0, 1) == 0) {  // paths: some features may not stand behind others
+      p.columns = static_cast<int>(p.features);
+      for (int f = 0; f < p.columns; ++f) p.column.push_back(f);
+      for (int i = 0; i < 2 * p.columns; ++i) p.next.push_back(draw(random, -1, 1));
+    }
+    Options options;
+    options.method = 1;
+    options.beside = false;
+    options.threads = 1 + trial % 2;
+    options.memory_limit = static_cast<std::size_t>(trial % 3 == 0   ? 1
+                                                    : trial % 3 == 1 ? 100000
+                                                                     : 0);
+    const Result r = solve(p, options);
+    const Loss best = PathOracle(p).best();
+    CHECK(r.status == Status::optimal);
+    CHECK(r.value == best && r.bound == best);
+    CHECK(evaluate(p, r.tree) == best);
+    hits += r.counters.cache_hits;
+  }
+  CHECK(hits > 0);
+}
