@@ -69,6 +69,18 @@ class PathOracle {
   std::map<std::tuple<unsigned, int, int>, Loss> known_;
 };
 
+// State 1 allows some of what state 0 allows.
+void forbid_some(Random& random, Problem& p) {
+  p.columns = static_cast<int>(p.features);
+  std::vector<int> further;
+  for (int f = 0; f < p.columns; ++f) {
+    p.column.push_back(f);
+    p.next.push_back(draw(random, -1, 1));
+    further.push_back(p.next.back() < 0 || draw(random, 0, 1) == 0 ? -1 : 1);
+  }
+  p.next.insert(p.next.end(), further.begin(), further.end());
+}
+
 }  // namespace
 
 CASE(a_box_finds_its_own_answer_or_none) {
@@ -128,18 +140,13 @@ CASE(proofs_with_boxes_beside_all_trees) {
                                draw(random, 4, 12));
     p.depth = draw(random, 4, 5);
     p.leaf_price = draw(random, 0, 1);
-    if (draw(random, 0, 1) == 0) {  // paths: some features may not stand behind others
-      p.columns = static_cast<int>(p.features);
-      for (int f = 0; f < p.columns; ++f) p.column.push_back(f);
-      for (int i = 0; i < 2 * p.columns; ++i) p.next.push_back(draw(random, -1, 1));
-    }
+    if (draw(random, 0, 1) == 0) forbid_some(random, p);
     Options options;
     options.method = 1;
     options.beside = false;
     options.threads = 1 + trial % 2;
-    options.memory_limit = static_cast<std::size_t>(trial % 3 == 0   ? 1
-                                                    : trial % 3 == 1 ? 100000
-                                                                     : 0);
+    options.memory_limit =
+        std::vector<std::size_t>{0, 1, 100000}[static_cast<std::size_t>(trial % 3)];
     const Result r = solve(p, options);
     const Loss best = PathOracle(p).best();
     CHECK(r.status == Status::optimal);
