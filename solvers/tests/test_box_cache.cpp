@@ -144,7 +144,7 @@ CASE(proofs_with_boxes_beside_all_trees) {
     Options options;
     options.method = 1;
     options.beside = false;
-    options.threads = 1 + trial % 2;
+    options.threads = 1 + trial % 7 / 6;
     options.memory_limit =
         std::vector<std::size_t>{0, 1, 100000}[static_cast<std::size_t>(trial % 3)];
     const Result r = solve(p, options);

@@ -18,12 +18,13 @@ class Root {
         result_(result),
         workers_(std::max(1, control.options().threads)) {
     const int threads = std::max(1, control.options().threads);
-    const std::size_t memory = control.options().memory_limit
-                                   ? control.options().memory_limit / 4
-                                   : std::size_t{1} << 27;
+    // With several, which of them meets a box first would depend on their speed, and the tree on
+    // it.
+    const std::size_t boxes = threads > 1                      ? 0
+                              : control.options().memory_limit ? control.options().memory_limit / 4
+                                                               : std::size_t{1} << 27;
     for (int i = 0; i < threads; ++i)
-      searches_.push_back(
-          std::make_unique<Search<R>>(control, memory / static_cast<std::size_t>(threads)));
+      searches_.push_back(std::make_unique<Search<R>>(control, boxes));
     round_ = threads == 1 ? 1 : static_cast<std::size_t>(4 * threads);
   }
 
@@ -83,13 +84,13 @@ class Root {
       const Loss upto = static_cast<Loss>(part * static_cast<double>(best()));
       const double times = step_work_ < kCheap ? factor_if_cheap : factor;
       const Loss target = std::min(
-          upto,
-          std::max({lower_ + 1, static_cast<Loss>(times * static_cast<double>(answer_.bound)),
-                    best() / 128}));
+          upto, std::max({lower_ + 1, static_cast<Loss>(times * static_cast<double>(answer_.bound)),
+                          best() / 128}));
       if (target <= std::max(lower_, answer_.bound)) return;
       const Shape flatter = odt::shape(shape.depth - 1, shape.leaves);
       const Outcome flat = flat_tree(flatter, target, lower_, ask());
-      const Loss any = ask().must ? flat_tree(flatter, target, 0, ask().relaxed()).value : flat.value;
+      const Loss any =
+          ask().must ? flat_tree(flatter, target, 0, ask().relaxed()).value : flat.value;
       Branch<R> node(*searches_[0], view_, 0, shape, best(), lower_, ask());
       node.begin(flat, flat.value, any, nullptr, 0);
       const std::uint64_t began = Control::own_work();
