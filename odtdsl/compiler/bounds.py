@@ -20,8 +20,8 @@ from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.automata import Payments
 from odtdsl.problem.ir.expr import Scope
-from odtdsl.problem.ir.families import LEFT_CODE, Family, admissible
-from odtdsl.problem.ir.filters import threshold_set
+from odtdsl.problem.ir.families import LEFT_CODE, Family
+from odtdsl.problem.ir.filters import tests_at
 from odtdsl.problem.ir.forms import (
     Additive,
     Atom,
@@ -133,7 +133,7 @@ class ModelFacts:
         for family in self.frame.families:
             flags = np.zeros(family.n_tests, dtype=bool)
             for level in levels:
-                flags |= admissible(family, threshold_set(family, self.filters, level))
+                flags |= tests_at(family, self.filters, level)
             found.append(flags)
         return tuple(found)
 
@@ -175,7 +175,7 @@ class ModelFacts:
         for family in self.frame.families:
             if self.closed[family.column] or family.column in self._needy:
                 continue
-            if admissible(family, threshold_set(family, self.filters, 0)).any():
+            if tests_at(family, self.filters, 0).any():
                 return True
         return False
 

@@ -14,8 +14,8 @@ from odtdsl.compiler.context import Reporter
 from odtdsl.datasets.candidates import BOOSTED_ROWS
 from odtdsl.language.expressions import coded, name_text
 from odtdsl.problem.ir.expr import MIRRORED, Apply, Compare, Const, Scope
-from odtdsl.problem.ir.families import Family, admissible, build_families
-from odtdsl.problem.ir.filters import threshold_set
+from odtdsl.problem.ir.families import Family, build_families
+from odtdsl.problem.ir.filters import tests_at
 from odtdsl.problem.ir.forms import (
     Additive,
     Budget,
@@ -420,7 +420,7 @@ def closed_by_thresholds(
 
 
 def _admits(family: Family, filters: Sequence[SplitFilter]) -> bool:
-    return bool(admissible(family, threshold_set(family, filters, 0)).any())
+    return bool(tests_at(family, filters, 0).any())
 
 
 def _in_range(family: Family, speaking: Sequence[tuple[RuleDecl, SplitFilter]]) -> bool:

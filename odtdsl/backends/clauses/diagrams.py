@@ -33,8 +33,8 @@ from odtdsl.backends.clauses.formula import Describe, Formula
 from odtdsl.backends.clauses.names import Names
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
-from odtdsl.problem.ir.families import LEFT_CODE, Family, admissible
-from odtdsl.problem.ir.filters import threshold_set
+from odtdsl.problem.ir.families import LEFT_CODE, Family
+from odtdsl.problem.ir.filters import tests_at
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawDiagram, RawNode, RawTest
 
@@ -269,7 +269,7 @@ class DiagramCode:
         for f in self.families:
             family = core.families[f]
             for level in range(len(self.widths)):
-                allowed = admissible(family, threshold_set(family, core.filters, level))
+                allowed = tests_at(family, core.filters, level)
                 nodes = np.array(self.layer(level))
                 if not allowed.any():
                     self.formula.rows(-self.upto[f][nodes, -1:])

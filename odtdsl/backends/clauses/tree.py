@@ -31,8 +31,8 @@ from odtdsl.backends.clauses.formula import Describe, Formula
 from odtdsl.backends.clauses.names import Names
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.evaluate import goes_left
-from odtdsl.problem.ir.families import LEFT_CODE, Family, admissible
-from odtdsl.problem.ir.filters import threshold_set
+from odtdsl.problem.ir.families import LEFT_CODE, Family
+from odtdsl.problem.ir.filters import tests_at
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
 
@@ -230,7 +230,7 @@ class TreeCode:
         for f in self.families:
             family = core.families[f]
             for level in range(self.depth):
-                allowed = admissible(family, threshold_set(family, core.filters, level))
+                allowed = tests_at(family, core.filters, level)
                 nodes = np.array(self.at_level(level)) - 1
                 if not allowed.any():
                     self.formula.rows(-self.upto[f][nodes, -1:])

@@ -13,8 +13,8 @@ from odtdsl.base import engine
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.expr import Scope
-from odtdsl.problem.ir.families import LEFT_CODE, Family, admissible, local_gap
-from odtdsl.problem.ir.filters import threshold_set
+from odtdsl.problem.ir.families import LEFT_CODE, Family, local_gap
+from odtdsl.problem.ir.filters import tests_at
 from odtdsl.problem.ir.forms import (
     Additive,
     Clause,
@@ -88,7 +88,7 @@ def ruled_features(core: Core, depth: int) -> Features:
     admitted: list[tuple[int, list[BoolArray]]] = []
     tests: list[tuple[int, int]] = []
     for index, family in enumerate(core.families):
-        flags = [admissible(family, threshold_set(family, core.filters, at)) for at in levels]
+        flags = [tests_at(family, core.filters, at) for at in levels]
         asked = np.flatnonzero(np.any(flags, axis=0))
         if len(asked):
             admitted.append((index, flags))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
-from odtdsl.problem.ir.families import admissible
-from odtdsl.problem.ir.filters import threshold_set
+from odtdsl.problem.ir.filters import tests_at
 from odtdsl.problem.ir.forms import Core
 
 
@@ -84,7 +83,7 @@ class Scans:
         """bool (n_tests,): the tests that candidates and rules admit at a level."""
         if level not in self._allowed:
             masks = [
-                admissible(family, threshold_set(family, self.core.filters, level))
+                tests_at(family, self.core.filters, level)
                 for family in self.core.families
                 if family.n_tests
             ]

@@ -11,8 +11,7 @@ from odtdsl.base import engine
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.evaluate import goes_left
 from odtdsl.problem.ir.expr import Scope
-from odtdsl.problem.ir.families import admissible
-from odtdsl.problem.ir.filters import threshold_set
+from odtdsl.problem.ir.filters import tests_at
 from odtdsl.problem.ir.forms import Core, Depth, Linear, Link, demanded
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
@@ -195,7 +194,7 @@ def _running_counts(core: Core, level: int) -> IntArray:
     together = [(link.first, link.second) for link in demanded(core.clauses, Link)]
     counts: list[IntArray] = []
     for family in core.families:
-        mask = admissible(family, threshold_set(family, core.filters, level)).copy()
+        mask = tests_at(family, core.filters, level).copy()
         for i, j in together:
             low, high = sorted((int(family.codes[i]), int(family.codes[j])))
             if family.kind == "threshold":

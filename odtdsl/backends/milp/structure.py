@@ -24,8 +24,8 @@ from odtdsl.backends.milp.patterns import Patterns, find_patterns, sends_left
 from odtdsl.backends.milp.program import SKELETON, Affine, Numbers, Program, safe_names
 from odtdsl.backends.milp.skeleton import Perfect, place_tree, read_tree
 from odtdsl.datasets.table import BoolArray, IntArray
-from odtdsl.problem.ir.families import Family, admissible
-from odtdsl.problem.ir.filters import threshold_set
+from odtdsl.problem.ir.families import Family
+from odtdsl.problem.ir.filters import tests_at
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawTree
 
@@ -60,9 +60,7 @@ def tests_by_level(core: Core, depth: int) -> tuple[tuple[IntArray, ...], ...]:
     """The admissible tests per level and family, ascending."""
     return tuple(
         tuple(
-            np.flatnonzero(admissible(family, threshold_set(family, core.filters, level))).astype(
-                np.int64
-            )
+            np.flatnonzero(tests_at(family, core.filters, level)).astype(np.int64)
             for family in core.families
         )
         for level in range(depth)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from odtdsl.datasets.table import BoolArray
 from odtdsl.problem.ir.families import Family, admissible
 from odtdsl.problem.ir.forms import SplitFilter
 from odtdsl.problem.ir.intervals import FULL, RealSet
@@ -18,6 +19,11 @@ def threshold_set(family: Family, filters: Iterable[SplitFilter], level: int) ->
         if rule.column == family.column and (rule.levels is None or level in rule.levels):
             allowed = allowed & rule.allowed
     return allowed
+
+
+def tests_at(family: Family, filters: Iterable[SplitFilter], level: int) -> BoolArray:
+    """bool (n_tests,): the tests that candidates and rules admit at a level, whatever the rows."""
+    return admissible(family, threshold_set(family, filters, level))
 
 
 def placing(family: Family, filters: Iterable[SplitFilter], level: int) -> RealSet:
