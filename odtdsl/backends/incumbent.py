@@ -1,4 +1,4 @@
-"""The best valid tree so far, judged exactly."""
+"""The best valid model so far, for searches that offer whole models and prove nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ M = TypeVar("M", RawTree, RawDiagram)
 
 
 class Incumbent(SearchState[M]):
-    """Keeps the tree or diagram that breaks nothing and is lexicographically least."""
+    """Keeps the tree or diagram that breaks nothing and is lexicographically least.
+
+    A search `offer`s models, valid or not, until it is `stopped`, and gives the `answer`.
+    """
 
     def __init__(self, core: Core, limits: Limits, report: Report | None) -> None:
         super().__init__(core, limits, report)

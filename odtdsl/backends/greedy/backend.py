@@ -25,11 +25,11 @@ from odtdsl.backends.decode import simplify
 from odtdsl.backends.greedy.costs import Lagrangian, PenalizedObjective
 from odtdsl.backends.greedy.exhaustive import small_trees
 from odtdsl.backends.greedy.growth import Grower, Plan
-from odtdsl.backends.greedy.incumbent import Incumbent
 from odtdsl.backends.greedy.labels import label_leaves
 from odtdsl.backends.greedy.local_search import alternate, settled, with_column
 from odtdsl.backends.greedy.paths import PathRules
 from odtdsl.backends.greedy.tables import Node, Tables
+from odtdsl.backends.incumbent import Incumbent
 from odtdsl.backends.steps import Step
 from odtdsl.base.back_ends import Value
 from odtdsl.base.diagnostics.model import error

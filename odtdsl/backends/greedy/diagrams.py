@@ -12,9 +12,9 @@ from odtdsl.backends.base import Limits, RawAnswer, Report
 from odtdsl.backends.decode_diagram import Draft, canonical, folded, simplify_diagram
 from odtdsl.backends.greedy.costs import Lagrangian, PenalizedObjective
 from odtdsl.backends.greedy.diagram_local_search import DiagramLocalSearch, pruned
-from odtdsl.backends.greedy.incumbent import Incumbent
 from odtdsl.backends.greedy.layers import LayerGrower, Start
 from odtdsl.backends.greedy.scans import Scans
+from odtdsl.backends.incumbent import Incumbent
 from odtdsl.datasets.candidates import short_cut
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
 from odtdsl.problem.ir.evaluate import NotEvaluable

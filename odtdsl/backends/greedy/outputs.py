@@ -15,9 +15,9 @@ from dataclasses import replace
 import numpy as np
 
 from odtdsl.backends.exact.lowering import features, to_raw
-from odtdsl.backends.greedy.incumbent import Incumbent
 from odtdsl.backends.greedy.regression import RegressionGrowth, Root, no_tests, table_of
 from odtdsl.backends.greedy.tables import Node
+from odtdsl.backends.incumbent import Incumbent
 from odtdsl.base import engine
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
 from odtdsl.problem.ir.forms import Core, OutputSet

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from odtdsl.backends.greedy.incumbent import Incumbent
 from odtdsl.backends.greedy.paths import PathRules
 from odtdsl.backends.greedy.tables import Node, Tables
 from odtdsl.backends.greedy.thresholds import Thresholds
+from odtdsl.backends.incumbent import Incumbent
 from odtdsl.base import engine
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.forms import Core, RegressionStage
