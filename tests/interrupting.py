@@ -29,6 +29,7 @@ from random_specs import case, rule
 from odtdsl.backends.answers import same
 from odtdsl.backends.base import Progress
 from odtdsl.base import _engine
+from odtdsl.base.back_ends import entry_of, names
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.source import Source
 from odtdsl.compiler import Analysis, analyse
@@ -41,7 +42,7 @@ from odtdsl.language.parser import parse
 from odtdsl.problem.ir.forms import Core, DepthStage
 from odtdsl.problem.terms.normalize import normalize
 
-BACK_ENDS = ("exact", "greedy", "milp", "sat", "cpsat")
+BACK_ENDS = tuple(name for name in names() if entry_of(name).ends)
 TASKS = (*BACK_ENDS, "list", "explain")
 WORK = 8
 """Visits of rows between two looks of a native search."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import pickle
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
@@ -49,6 +50,7 @@ from odtdsl.interfaces import health
 from odtdsl.interfaces.cli.commands import command
 from odtdsl.interfaces.cli.main import Plan
 from odtdsl.interfaces.cli.solve import Solve
+from odtdsl.interfaces.editor.keywords import MEANINGS
 from odtdsl.language.parser import parse
 from odtdsl.problem.ir.forms import Core, Form
 from odtdsl.problem.ir.raw import RawLeaf, RawModel, RawSplit, RawTree
@@ -278,6 +280,13 @@ def test_auto_is_a_back_end_that_takes_the_steps_of_the_plan() -> None:
         value: Any = answer.stages[0].value
         assert value == result.objective
         assert not auto.objections(plan.core)
+
+
+def test_what_users_read_lists_them_all() -> None:
+    page = (ROOT / "docs" / "reference" / "language.md").read_text(encoding="utf-8")
+    (line,) = (line for line in page.splitlines() if line.startswith("| `using auto` |"))
+    for text in (line.split("|")[2], MEANINGS["using"]):
+        assert re.findall("`(.+?)`", text) == list(wishes())
 
 
 def test_nothing_but_the_list_asks_for_a_name() -> None:

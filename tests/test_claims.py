@@ -15,6 +15,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 import odtdsl
+from odtdsl.base.back_ends import entry_of, names
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/reference/claims.md"
@@ -102,7 +103,7 @@ solve within 60 s, seed 3
 """
 
 
-@pytest.mark.parametrize("name", ["exact", "milp", "sat", "cpsat", "greedy"])
+@pytest.mark.parametrize("name", [name for name in names() if entry_of(name).ends])
 def test_the_same_back_end_and_seed_give_the_same_answer(
     name: str, capfd: pytest.CaptureFixture[str]
 ) -> None:

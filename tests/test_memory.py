@@ -11,7 +11,7 @@ import pytest
 
 from odtdsl.backends.base import Limits
 from odtdsl.base import memory
-from odtdsl.base.back_ends import variant
+from odtdsl.base.back_ends import entry_of, names, variant
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.source import Source
 from odtdsl.compiler import Analysis, analyse
@@ -70,7 +70,7 @@ def test_the_peak_of_a_process_stays_below_the_limit(backend: str, tmp_path: Pat
         assert (status, "B107" in warnings) == ("feasible", True)
 
 
-@pytest.mark.parametrize("backend", ["exact", "milp", "sat", "cpsat", "greedy"])
+@pytest.mark.parametrize("backend", [name for name in names() if entry_of(name).ends])
 def test_a_search_ends_where_memory_does(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if backend == "cpsat":
         pytest.importorskip("ortools")

@@ -62,7 +62,7 @@ Test = Annotated[
 Sets = Annotated[list[str] | None, Option("--set", help="Set a `let` of the spec: NAME=VALUE.")]
 Using = Annotated[str | None, Option(help=f"Back end: {wishes_text()}.")]
 Formulation = Annotated[
-    str | None, Option("--model", help="Formulation of milp: pattern, subtrees, cptree or odd.")
+    str | None, Option("--model", help=next(one.help for one in offered() if one.name == "model"))
 ]
 BackEndOptions = Annotated[Mapping[str, Value] | None, OfBackEnds()]
 Within = Annotated[str | None, Option(help="Time limit: 60, 60s, 2min, 1h.")]
