@@ -1,4 +1,4 @@
-"""Models written down for other programs: rules, SQL, Python, C, ONNX, PMML, treelite.
+"""Models written down for other programs: rules, SQL, Python, JavaScript, C, ONNX, PMML, treelite.
 
     model --plan_of--> Plan --a file of `formats`--> text or bytes
 

@@ -1,0 +1,360 @@
+"""The module of a model, run by node, predicts what `predict` does."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exported import REFUSED, Model, Row, by_python, predicted
+from test_exports import LEVELS, SKLEARN, cases, code_tree, of_set
+from test_exports_names import HOSTILE, hostile, hostile_rows, ladder
+
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.datasets.dataset import ColumnType
+from odtdsl.predictors.diagram import Diagram
+from odtdsl.predictors.diagram_nodes import Arc, Hyperplane, Node, Terminal, Weight
+from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Threshold, TreeNode
+from odtdsl.predictors.tree import Tree
+from odtdsl.presentation.exports.formats.javascript import WORDS
+from odtdsl.presentation.exports.registry import format_of
+
+needs_node = pytest.mark.skipif(
+    shutil.which("node") is None, reason="node runs the exports to JavaScript"
+)
+AGE = ColumnType(name="age", kind="number")
+
+CALL = """
+const written = (key, value) => (typeof value === "bigint" ? { whole: String(value) } : value);
+const said = work.map(([score, rows]) => rows.map((cells) => {
+    try {
+        return score(Object.fromEntries(cells));
+    } catch (error) {
+        if (error instanceof RangeError) {
+            return "(refused)";
+        }
+        throw error;
+    }
+}));
+console.log(JSON.stringify(said, written));
+"""
+
+
+def by_javascript(models: list[Model], rows: list[list[Row]], folder: Path) -> list[list[Any]]:
+    """The functions of several models, each of its own module, run on the rows of each."""
+    lines = []
+    for i, model in enumerate(models):
+        model.export("javascript", folder / f"model_{i}.mjs", name="score")
+        lines.append(f'import {{ score as score_{i} }} from "./model_{i}.mjs";')
+    lines.append("const work = [")
+    for i, some in enumerate(rows):
+        cells = ", ".join(_listed([_listed([_js(k), _js(x)]) for k, x in r.items()]) for r in some)
+        lines.append(f"[score_{i}, [{cells}]],")
+    lines.append("];")
+    (folder / "run.mjs").write_text("\n".join(lines) + CALL, encoding="utf-8")
+    return json.loads(node("run.mjs", folder), object_hook=_whole)  # type: ignore[no-any-return]
+
+
+def node(script: str, folder: Path) -> str:
+    done = subprocess.run(
+        ["node", script], cwd=folder, capture_output=True, encoding="utf-8", check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _listed(values: list[str]) -> str:
+    return f"[{', '.join(values)}]"
+
+
+def _js(cell: Any) -> str:
+    """A cell as source: also NaN, infinite numbers and integers that are no float64."""
+    if isinstance(cell, int) and abs(cell) < 1e300 and float(cell) != cell:
+        return f"{cell}n"
+    return json.dumps(cell)
+
+
+def _whole(value: dict[str, str]) -> int:
+    return int(value["whole"])
+
+
+def said_by(model: Model, rows: list[Row]) -> list[Any]:
+    """As `predicted`; JSON has arrays for tuples."""
+    return [list(x) if isinstance(x, tuple) else x for x in predicted(model, rows)]
+
+
+@needs_node
+def test_javascript_agrees(tmp_path: Path) -> None:
+    drawn = cases("javascript", 60)
+    found = by_javascript([model for model, _ in drawn], [rows for _, rows in drawn], tmp_path)
+    for (model, rows), said in zip(drawn, found, strict=True):
+        assert said == said_by(model, rows)
+    assert any(REFUSED in said for said in found)
+
+
+@needs_node
+@pytest.mark.parametrize("name", [*SKLEARN, *LEVELS])
+def test_data_sets_agree_in_javascript(name: str, tmp_path: Path) -> None:
+    model, rows, _ = of_set(name)
+    assert by_javascript([model], [rows], tmp_path) == [said_by(model, rows)]
+
+
+# ---- names
+
+
+@needs_node
+def test_hostile_names_stay_names_in_javascript(tmp_path: Path) -> None:
+    """Also names that every object of JavaScript has, and what UTF-8 cannot write."""
+    names = [*HOSTILE, "__proto__", "constructor", "toString", "a\0b", "//# source=x"]
+    trees: list[Model] = [hostile(name) for name in (*names, "\ud800")]
+    rows = [hostile_rows(name) for name in (*names, "\ud800")]
+    *found, half = by_javascript(trees, rows, tmp_path)
+    assert half == by_python(trees.pop(), rows.pop())  # `predict` takes no such rows
+    assert found == [predicted(tree, some) for tree, some in zip(trees, rows, strict=True)]
+
+
+def test_comments_stay_on_their_lines_in_javascript() -> None:
+    plain = _source(hostile("plain"))
+    for name in HOSTILE:
+        text = _source(hostile(name))
+        head = text.split("\n", 1)[0]
+        assert (head.count("/*"), head.count("*/"), head[-2:]) == (1, 1, "*/"), name
+        if name == name.strip() and name not in ("", "nan"):  # others can be levels of no row
+            assert len(text.splitlines()) == len(plain.splitlines()), name
+
+
+def _source(model: Model) -> str:
+    found = model.export("javascript")
+    assert isinstance(found, str)
+    return found
+
+
+@pytest.mark.parametrize("name", ["1x", "a b", "class", "function", "await", "eval", "Number"])
+def test_names_of_javascript_are_refused(name: str) -> None:
+    with pytest.raises(OdtError, match="U373"):
+        hostile("x").export("javascript", name=name)
+
+
+def test_what_a_module_uses_is_no_name() -> None:
+    """A function of that name would be called in its place."""
+    sources = [_source(model) for model, _ in cases("words", 12)]
+    used = {word for text in sources for word in re.findall(r"\b[A-Z]\w*(?=[.(\[])", _bare(text))}
+    assert {"Number", "RangeError", "JSON"} <= used <= set(WORDS.split())
+
+
+def _bare(text: str) -> str:
+    return re.sub(r'"(?:[^"\\]|\\.)*"|//.*|/\*.*\*/', "", text)
+
+
+# ---- cells and labels
+
+
+def one_by_one(model: Model, rows: list[Row]) -> list[Any]:
+    """What `predict` says of each row alone: with texts in a column its numbers are texts."""
+    return [_alone(model, row) for row in rows]
+
+
+def _alone(model: Model, row: Row) -> Any:
+    try:
+        return model.predict({name: [cell] for name, cell in row.items()}).tolist()[0]
+    except OdtError:
+        return REFUSED
+
+
+@needs_node
+def test_cells_are_read_as_predict_reads_them(tmp_path: Path) -> None:
+    """Numbers as texts, blanks, all ways to be missing, truth values, infinite numbers."""
+    number = Tree(
+        root=_asks("v", Threshold(value=2.5), 0, 1, "left"),
+        features=(ColumnType(name="v", kind="number"),),
+        targets=("y",),
+        classes=("low", "high"),
+    )
+    text = _renamed(
+        code_tree(ColumnType(name="code", kind="category", levels=("04", "True", "inf", "a")))
+    )
+    models: list[Model] = [number, text]
+    texts = ["2.5", " 2.6\n", "+1e1", "-.5", "3.", "1E+2", "\x1c\x851\u3000", "", "  ", "NaN"]
+    texts += ["-nan", "1_0", "0x10", "0b1", "x", "inf", "-Infinity", "1e999", "True", "04", "4"]
+    texts += ["\ufeff1", "1e", ".", "1 2", "a", " a "]
+    rows: list[Row] = [{"v": x} for x in (*texts, None, math.nan, 2, 3.5, 4, True, False)]
+    rows += [{"v": x} for x in (2**60 + 1, math.inf, -math.inf)]
+    found = by_javascript(models, [rows, rows], tmp_path)
+    assert found == [by_python(model, rows) for model in models]
+    assert found[0] == one_by_one(number, rows)
+    # Alone, an infinite number would make a column of numbers, where `predict` refuses it.
+    endless = ("inf", "-Infinity", "1e999", math.inf, -math.inf)
+    finite: list[Row] = [row for row in rows if row["v"] not in endless]
+    assert by_javascript([text], [finite], tmp_path) == [one_by_one(text, finite)]
+
+
+def _asks(name: str, test: Any, left: int, right: int, missing: Any) -> Branch:
+    return Branch(
+        feature=name,
+        test=test,
+        missing=missing,
+        left=Leaf(label=left, size=1),
+        right=Leaf(label=right, size=1),
+    )
+
+
+def _renamed(tree: Tree) -> Tree:
+    """A tree of one feature, called `v`; its first split sends missing cells left."""
+
+    def named(node: TreeNode) -> TreeNode:
+        if isinstance(node, Leaf):
+            return node
+        return replace(node, feature="v", left=named(node.left), right=named(node.right))
+
+    root = named(tree.root)
+    assert isinstance(root, Branch)
+    root = replace(root, missing="left")
+    return replace(tree, root=root, features=(replace(tree.features[0], name="v"),))
+
+
+@needs_node
+def test_levels_that_look_like_numbers(tmp_path: Path) -> None:
+    """Texts are the level with that text, or by value those of a frame; integers are exact."""
+    big = (2**60, 2**60 + 1, 7)
+    types = [
+        ColumnType(name="code", kind="category", levels=("04", "4.0", "5.0", "a")),
+        ColumnType(name="code", kind="category", levels=("04", "4.0", "5.0"), by_value=True),
+        ColumnType(name="code", kind="category", levels=(4, 5, 6)),
+        ColumnType(name="code", kind="category", levels=(4, 5, 6), by_value=True),
+        ColumnType(name="code", kind="ordered", levels=big),
+        ColumnType(name="code", kind="category", levels=big, by_value=True),
+    ]
+    models: list[Model] = [code_tree(type_) for type_ in types]
+    cells = ("04", "4.0", "4", "4.00", "5", "5.0", "7", "a", None, 4, 5, 5.5, -0.0, *big, 2**60 + 2)
+    rows: list[Row] = [{"code": x} for x in (*cells, *map(str, big))]
+    found = by_javascript(models, [rows] * len(models), tmp_path)
+    assert found == [one_by_one(model, rows) for model in models]
+
+
+@needs_node
+def test_labels_keep_their_kind(tmp_path: Path) -> None:
+    """Integers that float64 would merge are BigInts."""
+    labels = (2**53 - 1, 2**53 + 1, -(2**60) - 1)
+    inner = _asks("age", Equals(value=2), 1, 2, "right")
+    root = replace(_asks("age", Threshold(value=1), 0, 0, "left"), right=inner)
+    tree = Tree(root=root, features=(AGE,), targets=("y",), classes=labels)
+    rows: list[Row] = [{"age": x} for x in (0, 2, 3)]
+    assert by_javascript([tree], [rows], tmp_path) == [list(labels)]
+    assert "return 9007199254740991;" in _source(tree)
+    assert "return 9007199254740993n;" in _source(tree)
+
+
+@needs_node
+def test_a_row_without_a_column_is_an_error_and_undefined_is_missing(tmp_path: Path) -> None:
+    tree = Tree(
+        root=_asks("constructor", Threshold(value=1), 0, 1, "left"),
+        features=(ColumnType(name="constructor", kind="number"),),
+        targets=("y",),
+        classes=("low or missing", "high"),
+    )
+    tree.export("javascript", tmp_path / "tree.mjs", name="score")
+    (tmp_path / "run.mjs").write_text(
+        'import { score } from "./tree.mjs";\n'
+        "const kinds = [];\n"
+        'for (const row of [{}, null, { constructor: {} }, { constructor: Symbol("s") }]) {\n'
+        "    try { score(row); } catch (error) { kinds.push(error.name); }\n"
+        "}\n"
+        "const missing = [undefined, null, NaN].map((x) => score({ constructor: x }));\n"
+        "console.log(JSON.stringify([kinds, missing]));\n"
+    )
+    assert json.loads(node("run.mjs", tmp_path)) == [
+        ["TypeError", "TypeError", "RangeError", "RangeError"],
+        ["low or missing"] * 3,
+    ]
+
+
+@needs_node
+def test_ends_of_sums_and_bins(tmp_path: Path) -> None:
+    """A sum that is the bound does not pass, whichever way it is rounded; any number is in a bin
+    without ends, and no missing cell."""
+    names = ("a", "b", "c")
+    features = tuple(ColumnType(name=name, kind="number") for name in names)
+    plane = Hyperplane(weights=tuple(Weight(feature=x, weight=1.0) for x in names), bound=0.6)
+    layer = (Node(split=plane, left=Arc(label=0), right=Arc(label=1)),)
+    diagram = Diagram(
+        entry=Arc(node=0),
+        layers=(layer,),
+        terminals=(Terminal(), Terminal()),
+        features=features,
+        targets=("y",),
+        classes=("below", "not"),
+    )
+    sums: list[Row] = [
+        dict(zip(names, x, strict=True)) for x in ((0.1, 0.2, 0.3), (0.3, 0.2, 0.1), (0, 0, 0.6))
+    ]
+    sums += [{"a": 0, "b": 0, "c": math.nextafter(0.6, 0)}]
+    bins: list[Model] = [
+        Tree(
+            root=_asks("age", InBin(low=-math.inf, high=math.inf, closed=closed), 0, 1, missing),
+            features=(AGE,),
+            targets=("y",),
+            classes=("in", "out"),
+        )
+        for closed in (False, True)
+        for missing in ("left", "right")
+    ]
+    ages: list[Row] = [{"age": x} for x in (None, 1e308, -1e308, 0)]
+    models = [diagram, *bins]
+    rows = [sums] + [ages] * len(bins)
+    found = by_javascript(models, rows, tmp_path)
+    assert found == [predicted(model, some) for model, some in zip(models, rows, strict=True)]
+    assert found[0] == ["not", "not", "not", "below"]
+
+
+# ---- sizes and files
+
+
+@needs_node
+def test_deep_and_large_models_run_in_javascript(tmp_path: Path) -> None:
+    root: TreeNode = Leaf(label=0)
+    for i in range(64):
+        test = Threshold(value=i)
+        root = Branch(feature="age", test=test, missing="right", left=root, right=Leaf(label=1))
+    deep = Tree(root=root, features=(AGE,), targets=("y",), classes=(0, 1))
+    rows: list[Row] = [{"age": x / 2} for x in range(-2, 132)] + [{"age": None}]
+    models: list[Model] = [deep, ladder(13)]
+    found = by_javascript(models, [rows, rows], tmp_path)
+    assert found == [predicted(model, rows) for model in models]
+
+
+def test_a_module_of_a_leaf_reads_nothing() -> None:
+    tree = Tree(root=Leaf(output=(1.5, -2.0)), features=(AGE,), targets=("a", "b"))
+    assert tree.export("javascript", name="score") == (
+        "/* a, b by a decision tree of 0 splits. A module of ECMAScript 2020. */\n"
+        "\n"
+        "// The outputs, an array, of a row: an object with a cell for each column; null is"
+        " missing.\n"
+        "export function score(row) {\n"
+        "    return [1.5, -2.0];\n"
+        "}\n"
+    )
+
+
+def test_the_command_writes_a_module_again(tmp_path: Path) -> None:
+    """A file that it does not know for its own it would keep."""
+    from click.testing import CliRunner
+
+    from odtdsl.interfaces.cli.main import app
+    from odtdsl.predictors.saving import save
+
+    save(ladder(3), tmp_path / "model.json")
+    for suffix in ("mjs", "js"):
+        file = tmp_path / f"model.{suffix}"
+        assert format_of(file) == "javascript"
+        for _ in range(2):
+            done = CliRunner().invoke(
+                app, ["export", str(tmp_path / "model.json"), "--out", str(file)]
+            )
+            assert done.exit_code == 0, done.stderr
+        assert file.read_text(encoding="utf-8") == ladder(3).export("javascript")
