@@ -183,7 +183,7 @@ def test_an_option_of_the_entry_is_one_of_python_commands_and_specs(tmp_path: Pa
         ({"tries": "²"}, "U322", "a whole number"),
         ({"tries": 10**7}, "U322", "a whole number"),
         ({"tires": 5}, "U322", "did you mean `tries`?"),
-        ({"steps": 5}, "U322", "`solver` of `sat`, `order` of `stump`, `tries` of `stump`"),
+        ({"steps": 5}, "U322", "`order` of `stump`, `tries` of `stump`"),
         ({"order": "left"}, "U302", "write `--order up` or `--order down`"),
         ({"order": "up", "model": "odd"}, "U302", "belong to different back ends"),
     ],
