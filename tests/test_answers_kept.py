@@ -17,9 +17,10 @@ from click.testing import CliRunner
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.base.interrupts import interrupted, interruptible
-from odtdsl.base.signatures import is_ours
 from odtdsl.interfaces.cli.main import app
+from odtdsl.interfaces.cli.outputs import replaceable
 from odtdsl.predictors.saving import save
+from odtdsl.presentation.exports.registry import FORMATS
 
 ROWS = "a,b,y\n" + "".join(f"{i},{i * 7 % 5},{'u' if i * 3 % 7 < 3 else 'v'}\n" for i in range(20))
 SPEC = 'data "rows.csv"\ntarget y\ntree depth <= 2\nminimize errors\nrule few: leaves <= 3\n'
@@ -115,6 +116,12 @@ def test_a_file_that_we_did_not_write_asks_for_force(folder: Path) -> None:
 
 def test_all_that_is_written_is_known_again(folder: Path) -> None:
     """Else the same command would ask for `--force` when it is run again."""
+    exports = [
+        suffix
+        for form in FORMATS.values()
+        for suffix in form.suffixes
+        if not form.package or pytest.importorskip(form.package)
+    ]
     commands = [
         "solve s.odt --out t.json --svg t.svg --dot t.dot",
         "solve s.odt --proof t.proof",
@@ -122,12 +129,9 @@ def test_all_that_is_written_is_known_again(folder: Path) -> None:
         "explain s.odt --curve few --csv c.csv --svg c.svg",
         "tune s.odt --vary depth=1,2 --cv 2 --csv n.csv --svg n.svg --out n.json",
         *(f"compile s.odt --to {to}" for to in ("lp", "mps", "cnf", "wcnf", "opb")),
-        *(f"export t.json --out e.{to}" for to in ("sql", "py", "c", "txt", "pmml")),
+        *(f"export t.json --out e{suffix}" for suffix in exports),
         "predict t.json rows.csv --out p.csv",
     ]
-    for package, to in (("onnx", "onnx"), ("treelite", "treelite")):
-        if pytest.importorskip(package):
-            commands.append(f"export t.json --out e.{to}")
     (folder / "d.odt").write_text(
         SPEC.replace("tree depth <= 2", "diagram widths 1, 2, 2").replace(
             "rule few: leaves <= 3\n", ""
@@ -136,14 +140,14 @@ def test_all_that_is_written_is_known_again(folder: Path) -> None:
     commands += [
         "solve d.odt --out d.json --svg d.svg --dot d.dot",
         "compile d.odt --to lp",
-        *(f"export d.json --out d.{to}" for to in ("sql", "py", "c", "txt", "pmml")),
+        *(f"export d.json --out d{suffix}" for suffix in exports),
     ]
     read = {"rows.csv", "more.csv", "s.odt", "d.odt"}
     for command in commands * 2:
         code, _, err = odt(*command.split())
         assert code == 0, (command, err)
     for path in folder.iterdir():
-        assert is_ours(path) == (path.name not in read | {"p.csv"}), path.name
+        assert replaceable(path) == (path.name not in read | {"p.csv"}), path.name
 
 
 def test_predictions_are_replaced_where_they_stay_as_they_are(folder: Path) -> None:

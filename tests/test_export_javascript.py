@@ -23,7 +23,6 @@ from odtdsl.predictors.diagram_nodes import Arc, Hyperplane, Node, Terminal, Wei
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Threshold, TreeNode
 from odtdsl.predictors.tree import Tree
 from odtdsl.presentation.exports.formats.javascript import WORDS
-from odtdsl.presentation.exports.registry import format_of
 
 needs_node = pytest.mark.skipif(
     shutil.which("node") is None, reason="node runs the exports to JavaScript"
@@ -339,22 +338,3 @@ def test_a_module_of_a_leaf_reads_nothing() -> None:
         "    return [1.5, -2.0];\n"
         "}\n"
     )
-
-
-def test_the_command_writes_a_module_again(tmp_path: Path) -> None:
-    """A file that it does not know for its own it would keep."""
-    from click.testing import CliRunner
-
-    from odtdsl.interfaces.cli.main import app
-    from odtdsl.predictors.saving import save
-
-    save(ladder(3), tmp_path / "model.json")
-    for suffix in ("mjs", "js"):
-        file = tmp_path / f"model.{suffix}"
-        assert format_of(file) == "javascript"
-        for _ in range(2):
-            done = CliRunner().invoke(
-                app, ["export", str(tmp_path / "model.json"), "--out", str(file)]
-            )
-            assert done.exit_code == 0, done.stderr
-        assert file.read_text(encoding="utf-8") == ladder(3).export("javascript")

@@ -17,8 +17,9 @@ ARROW = re.compile(r"  (n\d+) -- (yes|no) --> (n\d+)")
 
 def by_mermaid(model: Model, rows: list[Row]) -> list[Any]:
     """What the flowchart says of each row."""
-    head, *lines = str(model.export("mermaid")).splitlines()
+    head, title, *lines = str(model.export("mermaid")).splitlines()
     assert head == "flowchart TD"
+    assert title.startswith("  %% ")
     nodes = {m[1]: _read(m[2]) for line in lines if (m := NODE.fullmatch(line))}
     arrows = {(m[1], m[2]): m[3] for line in lines if (m := ARROW.fullmatch(line))}
     assert len(nodes) + len(arrows) == len(lines)
@@ -54,11 +55,6 @@ def test_a_flowchart_of_a_leaf_with_a_title() -> None:
         'title: "my #34;tree#34;"\n'
         "---\n"
         "flowchart TD\n"
+        "  %% y by a decision tree of 0 splits.\n"
         '  n0(["#96;y#96; = #34;n#34;<br>(2 rows, 0 errors)"])\n'
     )
-
-
-def test_a_file_of_mermaid_is_named_by_its_suffix(tmp_path: Any) -> None:
-    from odtdsl.presentation.exports.registry import format_of
-
-    assert format_of(tmp_path / "tree.mmd") == "mermaid"

@@ -25,6 +25,7 @@ from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Node, Terminal
 from odtdsl.predictors.nodes import Branch, Equals, Leaf, Threshold, TreeNode
 from odtdsl.predictors.tree import Tree
 from odtdsl.presentation.exports.formats.sql import number
+from odtdsl.presentation.exports.registry import FORMATS, is_export
 
 AGE = ColumnType(name="age", kind="number")
 PMML = "{http://www.dmg.org/PMML-4_4}"
@@ -338,6 +339,24 @@ def test_command_writes_files_and_says_how_large(tmp_path: Path) -> None:
         done = odt(*wrong)
         assert done.exit_code == 2
         assert re.search(r"U370|U308", done.stderr)
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_files_are_known_by_how_they_begin(to: str, tmp_path: Path) -> None:
+    """Whatever the names; a flowchart that somebody drew is not one of ours."""
+    if FORMATS[to].package:
+        pytest.importorskip(FORMATS[to].package)
+    file = tmp_path / "model"
+    for name in ("", *HOSTILE):
+        model = hostile(name)
+        if to == "pmml" and name in ("", "\x1b[31mred"):
+            continue
+        model.export(to, file)
+        assert is_export(file), name
+    hostile("x").export(to, file, name="risk")
+    assert is_export(file)
+    file.write_text('flowchart TD\n  n0["by a decision tree of 2 splits."]\n', encoding="utf-8")
+    assert not is_export(file)
 
 
 # ---- numbers

@@ -1,8 +1,12 @@
-"""Recognizes files that odtdsl wrote by how they begin: an output may replace them."""
+"""Recognizes files that odtdsl wrote by how they begin: an output may replace them.
+
+Formats of exports say for themselves how their files begin (`presentation/exports/base.py`).
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,24 +26,23 @@ _BEGINNINGS = {
     rb" at most, by clauses;",
     "a tuning": rb"[^\n]*,splits,proven,seconds,chosen,reason\r?\n",
     "a curve": rb"[^\n]*,errors,depth,leaves,proven,efficient\r?\n",
-    "an export": rb"(# coding: utf-8\n# |-- |/\* |)[^\n]* by a decision (tree of [\d,]+ splits?[.:]"
-    rb"|diagram of [\d,]+ nodes?, written as )",
-    "ONNX": rb"\x08.\x12\x06odtdsl",
-    "PMML": rb'<\?xml [^\n]*\n<PMML [^\n]*\n\s*<Header [^\n]*\n\s*<Application name="odtdsl"/>',
-    "treelite": rb'.{0,1024}"odtdsl": \{',
 }
-_OURS = re.compile(b"|".join(b"(?:%s)" % one for one in _BEGINNINGS.values()), re.DOTALL)
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a regular file begins as those that odtdsl writes, or is empty.
+    """Whether a regular file begins as those that odtdsl writes, exports apart, or is empty.
 
     Tables of predictions have nothing to be known by: they hold what was asked for and no more.
     """
+    return begins(path, _BEGINNINGS.values())
+
+
+def begins(path: Path, beginnings: Iterable[bytes]) -> bool:
+    """Whether a regular file begins as one of some regular expressions says, or is empty."""
     with suppress(OSError), path.open("rb") as file:
         head = file.read(HEAD)
-        return not head or _OURS.match(head) is not None
+        return not head or any(re.match(one, head, re.DOTALL) for one in beginnings)
     return False
 
 
-__all__ = ["is_ours"]
+__all__ = ["begins", "is_ours"]

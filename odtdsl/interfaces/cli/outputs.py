@@ -37,7 +37,6 @@ def check_outputs(
         F303: one that is there, and not ours.
     """
     from odtdsl.base.files import check_writable, same
-    from odtdsl.base.signatures import is_ours
 
     named = [(option, path) for option, path in outputs.items() if path is not None]
     read = [(what, path) for what, path in reads if path is not None]
@@ -58,12 +57,23 @@ def check_outputs(
                 helps=("give each output a different name",),
             )
     for option, path in named:
-        if not force and path.is_file() and option != "keep" and not is_ours(path):
+        if not force and path.is_file() and option != "keep" and not replaceable(path):
             raise error(
                 "F303",
                 f"`{path}` exists, and odtdsl did not write it",
                 helps=("choose another name", "or add `--force` to replace it"),
             )
+
+
+def replaceable(path: Path) -> bool:
+    """Whether odtdsl wrote a file, as far as its beginning tells."""
+    from odtdsl.base.signatures import is_ours
+
+    if is_ours(path):
+        return True
+    from odtdsl.presentation.exports.registry import is_export
+
+    return is_export(path)
 
 
 def files_of(problem: Problem) -> Iterator[tuple[str, Path]]:
@@ -173,4 +183,4 @@ def pictures(
         yield lambda: write_text(dot, to_dot(model, notes=notes))
 
 
-__all__ = ["beside", "check_outputs", "deliver", "files_of", "pictures"]
+__all__ = ["beside", "check_outputs", "deliver", "files_of", "pictures", "replaceable"]

@@ -18,6 +18,9 @@ class Format:
         What it is, in a few words.
     suffixes
         Of files; the first is usual.
+    begins
+        A regular expression of how its files begin (`.` is any byte), by which `odt` knows that
+        it may write one again. Files of people should not match it: `plan.TITLE` is a good part.
     write
         Writes a plan, under a name if one is given.
     binary
@@ -30,6 +33,7 @@ class Format:
 
     what: str
     suffixes: tuple[str, ...]
+    begins: bytes
     write: Callable[[Plan, str | None], str | bytes]
     binary: bool = False
     any_text: bool = False

@@ -27,6 +27,9 @@ from odtdsl.predictors.wording import printable
 MOST_SPLITS = 10_000
 """Larger models are not exported: compilers and databases have limits of their own nearby."""
 
+TITLE = rb"[^\n]* by a decision (tree of \d+ splits?|diagram of \d+ nodes?, written as \d+ splits?)"
+"""How a `Plan.title` reads, as a regular expression."""
+
 Cell = float | str
 
 

@@ -11,6 +11,7 @@ from pkgutil import iter_modules
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.diagnostics.suggest import closest
 from odtdsl.base.files import write_bytes
+from odtdsl.base.signatures import begins
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.presentation.exports import formats
 from odtdsl.presentation.exports.base import Format
@@ -66,6 +67,11 @@ def format_named(to: str) -> Format:
             helps=(f"did you mean `{near}`?" if near else f"write one of {known}",),
         )
     return FORMATS[to]
+
+
+def is_export(path: Path) -> bool:
+    """Whether a regular file begins as exports do, or is empty."""
+    return begins(path, (form.begins for form in FORMATS.values()))
 
 
 def format_of(path: Path) -> str:

@@ -11,6 +11,7 @@ from odtdsl.predictors.wording import number_text
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.names import comment, identifiers, program_name, refuse_texts
 from odtdsl.presentation.exports.plan import (
+    TITLE,
     AtMost,
     Cell,
     CellTest,
@@ -52,7 +53,9 @@ def to_c(plan: Plan, name: str | None = None) -> str:
     return "\n".join(_Writer(plan, program_name(name, "predict")).lines()) + "\n"
 
 
-FORMAT = Format(what="a C99 function", suffixes=(".c",), write=to_c)
+FORMAT = Format(
+    what="a C99 function", suffixes=(".c",), begins=rb"/\* " + TITLE + rb"\. C99", write=to_c
+)
 
 
 class _Writer:

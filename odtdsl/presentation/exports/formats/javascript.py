@@ -13,6 +13,7 @@ from odtdsl.predictors.wording import value_text
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.names import comment, identifiers, program_name
 from odtdsl.presentation.exports.plan import (
+    TITLE,
     AtMost,
     Cell,
     CellTest,
@@ -182,6 +183,7 @@ def to_javascript(plan: Plan, name: str | None = None) -> str:
 FORMAT = Format(
     what="a module without dependencies",
     suffixes=(".mjs", ".js"),
+    begins=rb"/\* " + TITLE + rb"\. A module of ECMAScript",
     write=to_javascript,
     any_text=True,
 )
@@ -194,7 +196,6 @@ class _Writer:
 
     def lines(self) -> Iterator[str]:
         plan = self.plan
-        # `/*` as in C: by it `odt` knows its own exports, which it may write again.
         yield f"/* {comment(plan.title)}. A module of ECMAScript 2020. */"
         yield ""
         yield from self.promise()

@@ -6,7 +6,7 @@ import re
 
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.formats.text import leaf_lines, question_text, rank_lines
-from odtdsl.presentation.exports.plan import Fork, Item, Plan
+from odtdsl.presentation.exports.plan import TITLE, Fork, Item, Plan
 
 
 def to_mermaid(plan: Plan, name: str | None = None) -> str:
@@ -23,7 +23,7 @@ def to_mermaid(plan: Plan, name: str | None = None) -> str:
         The title above the chart; default none.
     """
     lines = [] if name is None else ["---", f"title: {_label(name)}", "---"]
-    lines.append("flowchart TD")
+    lines += ["flowchart TD", f"  %% {_plain(plan.title)}."]
     stack: list[tuple[Item, str]] = [(plan.root, "")]
     number = 0
     while stack:
@@ -41,12 +41,21 @@ def to_mermaid(plan: Plan, name: str | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-FORMAT = Format(what="a flowchart for Markdown", suffixes=(".mmd",), write=to_mermaid)
+FORMAT = Format(
+    what="a flowchart for Markdown",
+    suffixes=(".mmd",),
+    begins=rb'(---\ntitle: "[^\n]*"\n---\n)?flowchart TD\n  %% ' + TITLE + rb"\.\n",
+    write=to_mermaid,
+)
 
 
 def _label(*lines: str) -> str:
     """Lines as a label; what Mermaid, Markdown or HTML could read is written by its number."""
-    return '"' + "<br>".join(re.sub(r"[^\w .,()=+/-]", _coded, line) for line in lines) + '"'
+    return '"' + "<br>".join(map(_plain, lines)) + '"'
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^\w .,()=+/-]", _coded, text)
 
 
 def _coded(match: re.Match[str]) -> str:

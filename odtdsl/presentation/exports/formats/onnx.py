@@ -57,7 +57,12 @@ def to_onnx(plan: Plan, name: str | None = None) -> bytes:
 
 
 FORMAT = Format(
-    what="an ONNX graph", suffixes=(".onnx",), write=to_onnx, binary=True, package="onnx"
+    what="an ONNX graph",
+    suffixes=(".onnx",),
+    begins=rb"\x08.\x12\x06odtdsl",
+    write=to_onnx,
+    binary=True,
+    package="onnx",
 )
 
 

@@ -57,7 +57,12 @@ def to_pmml(plan: Plan, name: str | None = None) -> str:
     return "\n".join(_Writer(plan, name).lines()) + "\n"
 
 
-FORMAT = Format(what="a TreeModel of PMML 4.4", suffixes=(".pmml", ".xml"), write=to_pmml)
+FORMAT = Format(
+    what="a TreeModel of PMML 4.4",
+    suffixes=(".pmml", ".xml"),
+    begins=rb'<\?xml [^\n]*\n<PMML [^\n]*\n\s*<Header [^\n]*\n\s*<Application name="odtdsl"/>',
+    write=to_pmml,
+)
 
 
 def _check(plan: Plan) -> None:

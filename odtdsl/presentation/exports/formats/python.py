@@ -9,6 +9,7 @@ from odtdsl.datasets.levels import level_text
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.names import identifiers, program_name
 from odtdsl.presentation.exports.plan import (
+    TITLE,
     AtMost,
     CellTest,
     Column,
@@ -114,7 +115,11 @@ def to_python(plan: Plan, name: str | None = None) -> str:
 
 
 FORMAT = Format(
-    what="a function without dependencies", suffixes=(".py",), write=to_python, any_text=True
+    what="a function without dependencies",
+    suffixes=(".py",),
+    begins=rb"# coding: utf-8\n# " + TITLE + rb"\.\n",
+    write=to_python,
+    any_text=True,
 )
 
 

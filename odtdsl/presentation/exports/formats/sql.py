@@ -12,6 +12,7 @@ from odtdsl.predictors.wording import number_text, printable
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.names import check_name, refuse_texts
 from odtdsl.presentation.exports.plan import (
+    TITLE,
     AtMost,
     CellTest,
     Column,
@@ -55,7 +56,9 @@ def to_sql(plan: Plan, name: str | None = None) -> str:
     return "\n".join(writer.lines()) + "\n"
 
 
-FORMAT = Format(what="a SELECT with a CASE", suffixes=(".sql",), write=to_sql)
+FORMAT = Format(
+    what="a SELECT with a CASE", suffixes=(".sql",), begins=b"-- " + TITLE + rb"\.\n", write=to_sql
+)
 
 
 class _Writer:

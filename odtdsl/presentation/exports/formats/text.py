@@ -10,6 +10,7 @@ from odtdsl.datasets.dataset import Value
 from odtdsl.predictors.wording import counts_text, number_text, printable
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.plan import (
+    TITLE,
     AtMost,
     Cell,
     CellTest,
@@ -51,7 +52,9 @@ def to_rules(plan: Plan, name: str | None = None) -> str:
     return "\n\n".join(["\n".join([head, *rank_lines(plan)]), *rules]) + "\n"
 
 
-FORMAT = Format(what="if-then rules", suffixes=(".txt",), write=to_rules, any_text=True)
+FORMAT = Format(
+    what="if-then rules", suffixes=(".txt",), begins=TITLE + b": ", write=to_rules, any_text=True
+)
 
 
 def rank_lines(plan: Plan) -> Iterator[str]:

@@ -85,6 +85,7 @@ def to_treelite(plan: Plan, name: str | None = None) -> bytes:
 FORMAT = Format(
     what="a serialized treelite model",
     suffixes=(".treelite", ".tl"),
+    begins=rb'.{0,1024}"odtdsl": \{',
     write=to_treelite,
     binary=True,
     package="treelite",
