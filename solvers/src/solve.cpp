@@ -51,7 +51,7 @@ constexpr std::size_t kMostPairBytes = std::size_t{1}
                                        << 24;  // counts of pairs, per level of the search
 
 // Few-valued features.
-bool suits_bits(const Problem& p, const LossModel& loss, const Options& options) {
+bool suits_bits(const Problem& p, const Options& options) {
   if (options.method == 1 || p.classes > 16 || p.rows > 32767 || p.leaf_rows > 1 || p.must >= 0)
     return false;
   if (!p.next.empty() && p.paths.weight.empty()) return false;
@@ -117,7 +117,7 @@ RootAnswer start_answer(const Problem& p, const LossModel& loss, const Tree& tre
 std::optional<RootAnswer> prove_on_bits(const Dataset& data, Control& control, Result& result,
                                         const RootAnswer& start) {
   const Options& options = control.options();
-  if (!suits_bits(data.problem, data.loss, options)) return std::nullopt;
+  if (!suits_bits(data.problem, options)) return std::nullopt;
   const BitProblem bits(data.problem, data.loss, data.kernels);
   const std::size_t limit = options.memory_limit ? options.memory_limit : std::size_t{1} << 29;
   BitCache cache(limit);
@@ -315,7 +315,7 @@ Result finished(const Problem& problem, const Plan& plan) {
   check(problem);
   const Problem& p = problem;
   const auto known = [&](const PlanNode& node) {
-    return node.feature < static_cast<int>(p.features) && node.left < 0 == (node.feature < 0);
+    return node.feature < static_cast<int>(p.features) && (node.left < 0) == (node.feature < 0);
   };
   if (!std::all_of(plan.nodes.begin(), plan.nodes.end(), known))
     throw std::invalid_argument("a plan of another problem");
