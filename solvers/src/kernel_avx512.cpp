@@ -6,6 +6,7 @@
 
 #include <immintrin.h>
 
+#include "kernel_bits.hpp"
 #include "kernel_columns.hpp"
 #include "kernel_labels.hpp"
 

@@ -1,4 +1,5 @@
 // The portable table: no instruction beyond the baseline of the build.
+#include "kernel_bits.hpp"
 #include "kernel_columns.hpp"
 #include "kernel_labels.hpp"
 
