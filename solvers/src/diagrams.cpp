@@ -97,8 +97,8 @@ class Known {
 
 constexpr int kEnds = -1;  // an arc to the best class of its rows
 
-// W words of rows; K labels, or 0 where only the problem says how many.
-template <int W, int K>
+// W words of rows.
+template <int W>
 class Search final : public LayeredSearch {
   using Set = Rows<W>;
 
@@ -183,7 +183,7 @@ class Search final : public LayeredSearch {
           "a shape has 1 node, then up to twice as many in each of at most 30 layers");
   }
 
-  int labels() const { return K ? K : p_.labels; }
+  int labels() const { return p_.labels; }
   bool last(std::size_t layer) const { return layer + 1 == shape_.size(); }
   bool narrows(std::size_t layer) const { return shape_[layer + 1] == 1; }
 
@@ -222,7 +222,9 @@ class Search final : public LayeredSearch {
     const int *place = place_[f].data(), *order = order_[f].data();
     std::uint64_t placed[W] = {};
     for (int r : h.row) placed[place[r] >> 6] |= std::uint64_t{1} << (place[r] & 63);
-    Loss sum[K ? K : kMostLayeredLabels] = {};
+    const int labels = p_.labels;
+    Loss sum[kMostLayeredLabels];
+    std::fill(sum, sum + labels, 0);
     std::uint32_t last = 0;
     int before = 0;
     for (int i = 0; i < W; ++i) {
@@ -235,7 +237,7 @@ class Search final : public LayeredSearch {
         const std::uint32_t low = Down ? rank[r] : last, high = Down ? last : rank[r];
         if (before > 0 && after_[f][low] < high) {
           Loss passed = kInfinite, left = kInfinite;
-          for (int k = 0; k < labels(); ++k) {
+          for (int k = 0; k < labels; ++k) {
             passed = std::min(passed, sum[k]);
             left = std::min(left, h.loss[k] - sum[k]);
           }
@@ -244,8 +246,8 @@ class Search final : public LayeredSearch {
         row(r);
         last = rank[r];
         ++before;
-        for (int k = 0; k < labels(); ++k)
-          sum[k] += p_.loss[static_cast<std::size_t>(r) * labels() + k];
+        for (int k = 0; k < labels; ++k)
+          sum[k] += p_.loss[static_cast<std::size_t>(r) * labels + k];
       }
     }
   }
@@ -577,21 +579,15 @@ void check(const LayeredProblem& p) {
     throw std::invalid_argument("losses are at least 0");
 }
 
-template <int W>
-std::unique_ptr<LayeredSearch> by_labels(LayeredProblem problem) {
-  if (problem.labels == 2) return std::make_unique<Search<W, 2>>(std::move(problem));
-  return std::make_unique<Search<W, 0>>(std::move(problem));
-}
-
 }  // namespace
 
 std::unique_ptr<LayeredSearch> layered_search(LayeredProblem problem) {
   check(problem);
   const std::size_t words = (problem.rows + 63) / 64;
-  if (words <= 1) return by_labels<1>(std::move(problem));
-  if (words <= 2) return by_labels<2>(std::move(problem));
-  if (words <= 4) return by_labels<4>(std::move(problem));
-  return by_labels<8>(std::move(problem));
+  if (words <= 1) return std::make_unique<Search<1>>(std::move(problem));
+  if (words <= 2) return std::make_unique<Search<2>>(std::move(problem));
+  if (words <= 4) return std::make_unique<Search<4>>(std::move(problem));
+  return std::make_unique<Search<8>>(std::move(problem));
 }
 
 }  // namespace odt
