@@ -47,6 +47,16 @@ constexpr std::size_t kDeepest = 1000;
 
 }  // namespace
 
+OutputPiece::OutputPiece() = default;
+OutputPiece::OutputPiece(const OutputPiece&) = default;
+OutputPiece::OutputPiece(OutputPiece&&) noexcept = default;
+OutputPiece& OutputPiece::operator=(const OutputPiece&) = default;
+OutputPiece& OutputPiece::operator=(OutputPiece&&) noexcept = default;
+OutputPiece::~OutputPiece() = default;
+
+OutputSolver::OutputSolver(OutputSolver&&) noexcept = default;
+OutputSolver::~OutputSolver() = default;
+
 OutputSolver::OutputSolver(const OutputSet& set) : set_(set) {
   const std::size_t n = set.targets;
   for (const OutputPiece& piece : set.pieces) {

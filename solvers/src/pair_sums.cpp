@@ -6,8 +6,6 @@
 namespace odt {
 namespace {
 
-constexpr double kTiny = 1e-290;  // in place of no weight: the sum beside it is exactly 0
-
 struct alignas(64) LaneMasks {
   std::int64_t of[256][kLanes];
   LaneMasks() {
@@ -85,7 +83,7 @@ struct ScoreRow {
   double *best_one, *best_none;
 };
 
-ODT_INLINE Lanes score_of(const Lanes& w, const Lanes& s) { return s * s / (w + kTiny); }
+ODT_INLINE Lanes score_of(const Lanes& w, const Lanes& s) { return s * s / (w + kNoWeight); }
 ODT_INLINE Lanes larger(const Lanes& a, const Lanes& b) { return a > b ? a : b; }
 ODT_INLINE double largest(const Lanes& a) {
   double best = a[0];

@@ -11,10 +11,9 @@
 namespace odt {
 namespace {
 
-constexpr double kTiny = 1e-290;     // in place of no weight: the sum beside it is exactly 0
 constexpr std::uint32_t kStep = 32;  // values per block of a long column
 
-inline double score(double w, double s) { return s * s / (w + kTiny); }
+inline double score(double w, double s) { return s * s / (w + kNoWeight); }
 inline double loss(const Moments& m) { return std::max(0.0, m.q - score(m.w, m.s)); }
 
 class SquaredScan : public RegressionScan {

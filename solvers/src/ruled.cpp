@@ -9,6 +9,13 @@
 
 namespace odt {
 
+RuledProblem::RuledProblem() = default;
+RuledProblem::RuledProblem(const RuledProblem&) = default;
+RuledProblem::RuledProblem(RuledProblem&&) noexcept = default;
+RuledProblem& RuledProblem::operator=(const RuledProblem&) = default;
+RuledProblem& RuledProblem::operator=(RuledProblem&&) noexcept = default;
+RuledProblem::~RuledProblem() = default;
+
 void check(const RuledProblem& p) {
   const auto demand = [](bool holds, const char* what) {
     if (!holds) throw std::invalid_argument(what);

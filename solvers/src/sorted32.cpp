@@ -1,8 +1,10 @@
 // The sorted search for ranks of 32 bits.
 #include "odt/few_rows.hpp"
 #include "odt/root_impl.hpp"
+#include "odt/view_impl.hpp"
 
 namespace odt {
+template class View<std::uint32_t>;
 template class DepthTwo<std::uint32_t>;
 template class FewRows<std::uint32_t>;
 template class Branch<std::uint32_t>;

@@ -38,6 +38,14 @@ struct OutputPiece {
   std::vector<OutputCount> counts;
   std::vector<std::vector<std::vector<OutputRange>>>
       choices;  // [choice][alternative]: ranges that then hold
+
+  // Made once, in outputs.cpp.
+  OutputPiece();
+  OutputPiece(const OutputPiece&);
+  OutputPiece(OutputPiece&&) noexcept;
+  OutputPiece& operator=(const OutputPiece&);
+  OutputPiece& operator=(OutputPiece&&) noexcept;
+  ~OutputPiece();
 };
 
 struct OutputSet {
@@ -74,6 +82,8 @@ class LeafLoss {
 class OutputSolver {
  public:
   explicit OutputSolver(const OutputSet& set);
+  OutputSolver(OutputSolver&&) noexcept;
+  ~OutputSolver();
   // Least loss over the set and the output that has it; infinity where it is `limit` or more.
   double solve(LeafLoss& loss, double* output, double limit = kUnbounded);
   const OutputSet& set() const { return set_; }

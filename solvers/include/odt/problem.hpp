@@ -53,6 +53,14 @@ struct Problem {
   int must = -1;          // a column that some split must test
   bool smallest = false;  // least depth, then least leaves, among trees without loss
 
+  // Made once, in problem.cpp.
+  Problem();
+  Problem(const Problem&);
+  Problem(Problem&&) noexcept;
+  Problem& operator=(const Problem&);
+  Problem& operator=(Problem&&) noexcept;
+  ~Problem();
+
   const std::uint32_t* ranks(std::size_t feature) const { return rank.data() + feature * rows; }
   // The state behind a split on a feature; -1: it may not stand.
   int after(int state, std::size_t feature) const {

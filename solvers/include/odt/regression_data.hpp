@@ -12,6 +12,9 @@
 
 namespace odt {
 
+// In place of no weight: the sum beside it is exactly 0.
+constexpr double kNoWeight = 1e-290;
+
 // Sums over points: weight, weight * target, weight * target^2.
 struct alignas(32) Moments {
   double w = 0, s = 0, q = 0, unused = 0;

@@ -87,6 +87,14 @@ struct RuledProblem {
   std::vector<ModelClause> clauses;
   std::vector<ObjectiveTerm> objective;
   Loss offset = 0;  // a gap that is asked for is relative to the size of the objective and this
+
+  // Made once, in ruled.cpp.
+  RuledProblem();
+  RuledProblem(const RuledProblem&);
+  RuledProblem(RuledProblem&&) noexcept;
+  RuledProblem& operator=(const RuledProblem&);
+  RuledProblem& operator=(RuledProblem&&) noexcept;
+  ~RuledProblem();
 };
 
 // Refuses a problem whose parts do not fit together (std::invalid_argument).

@@ -1,0 +1,280 @@
+#pragma once
+
+#include "odt/view.hpp"
+
+namespace odt {
+
+template <class R>
+View<R>::View() = default;
+template <class R>
+View<R>::~View() = default;
+
+template <class R>
+void View<R>::make_root(const Dataset& data, bool keep_pairs, bool keep_order) {
+  keep_order_ = keep_order;
+  prepare(data, keep_pairs);
+  parent_ = nullptr;
+  rows_ = data.rows();
+  words_ = words_of(rows_);
+  for (std::size_t f = 0; f < p_; ++f) {
+    std::uint32_t* order = order_[f].reserve((words_ + 1) * kBlock);
+    std::memcpy(order, data.order.data() + f * rows_, rows_ * sizeof *order);
+    gather(f, f);
+    set_classes_from_labels(f);
+    set_values(f, nullptr);
+    set_ends(f);
+    data.look(f);
+  }
+  set_columns();
+  set_all();
+}
+
+template <class R>
+void View<R>::make_child(View& parent, std::size_t feature, R bound, R counted, bool left) {
+  keep_order_ = parent.keep_order_;
+  prepare(*parent.data_, parent.keep_pairs_);
+  parent_ = &parent;
+  for (std::size_t f = 0; f < p_; ++f) {
+    std::uint64_t* keep = keep_[f].reserve(parent.words_);
+    parent.rows_below(feature, f, bound, keep);
+    if (!left)
+      for (std::size_t w = 0; w < parent.words_; ++w) keep[w] = ~keep[w];
+    keep[parent.words_ - 1] &= valid_bits(parent.rows_, parent.words_ - 1);
+    filter(f);
+  }
+  set_all();
+  if (parent.idle_ || counted != bound) set_counted(feature, counted, left);
+  if (!data_->columns.empty())
+    data_->kernels.compress_bits(parent.columns(), parent.words_,
+                                 static_cast<int>(data_->column_stride()), keep_[0].data(),
+                                 columns_.reserve((words_ + 1) * data_->column_stride()));
+}
+
+template <class R>
+const R* View<R>::pair(std::size_t outer, std::size_t inner) {
+  Pair& pair = slot(outer, inner);
+  if (pair.stamp == stamp_ && pair.outer == outer) return pair.ranks.data();
+  pair.stamp = stamp_;
+  pair.outer = outer;
+  if (parent_ == nullptr || !keep_pairs_) {
+    gather(outer, inner);
+  } else {
+    filter_pair(parent_->pair(outer, inner), inner, pair.ranks.reserve((words_ + 2) * kBlock),
+                outer != inner);
+  }
+  return pair.ranks.data();
+}
+
+template <class R>
+void View<R>::make_all_pairs() {
+  if (!keep_pairs_) return;
+  for (std::size_t i = 0; i < p_; ++i)
+    for (std::size_t j = 0; j < p_; ++j) pair(i, j);
+}
+
+template <class R>
+void View<R>::rows_below(std::size_t outer, std::size_t inner, R bound, std::uint64_t* out) {
+  if (keep_pairs_ || outer == inner)
+    return below(data_->kernels, pair(outer, inner), words_, bound, out);
+  const std::uint32_t* rank = data_->problem.ranks(outer);
+  const std::uint32_t* order = order_[inner].data();
+  for (std::size_t w = 0; w < words_; ++w) out[w] = 0;
+  for (std::size_t i = 0; i < rows_; ++i)
+    out[i / kBlock] |= static_cast<std::uint64_t>(rank[order[i]] < bound) << (i % kBlock);
+}
+
+template <class R>
+void View<R>::prepare(const Dataset& data, bool keep_pairs) {
+  ++stamp_;
+  scan_only_ = false;
+  if (data_ == &data) return;
+  data_ = &data;
+  keep_pairs_ = keep_pairs;
+  p_ = data.features();
+  const int c = data.problem.classes;
+  stride_ = data.loss.kind == LossKind::two_class     ? 1
+            : data.loss.kind == LossKind::multi_class ? (c <= 8 ? 8 : 16)
+                                                      : 0;
+  order_.resize(p_);
+  classes_.resize(p_);
+  ends_.resize(p_);
+  keep_.resize(p_);
+  pair_.resize(keep_pairs ? p_ * p_ : 2 * p_);
+  values_.resize(p_);
+  block_sum_.resize(p_);
+  block_up_.resize(p_);
+  label_sums_.resize(p_);
+  wide_label_sums_.resize(p_);
+  words_to_cut_.resize(p_);
+}
+
+template <class R>
+void View<R>::set_all() {
+  idle_ = false;
+  std::uint64_t* all = all_.reserve(words_ + kBlock / 8);
+  for (std::size_t w = 0; w < words_; ++w) all[w] = valid_bits(rows_, w);
+}
+
+template <class R>
+void View<R>::set_counted(std::size_t feature, R counted, bool left) {
+  idle_ = true;
+  counted_.resize(p_);
+  for (std::size_t f = 0; f < p_; ++f) {
+    std::uint64_t* bits = count_.reserve(parent_->words_);
+    parent_->rows_below(feature, f, counted, bits);
+    for (std::size_t w = 0; w < parent_->words_; ++w)
+      bits[w] = (left ? bits[w] : ~bits[w]) & parent_->all(f)[w];
+    data_->kernels.compress_bits(bits, parent_->words_, 1, keep_[f].data(),
+                                 counted_[f].reserve(words_ + kBlock / 8));
+  }
+}
+
+template <class R>
+void View<R>::filter_pair(const R* from, std::size_t inner, R* to, bool shorter) {
+  const Kernels& k = data_->kernels;
+  const std::uint64_t* keep = keep_[inner].data();
+  const bool whole = !scan_only_ || !shorter || (inner == 0 && !data_->columns.empty());
+  std::size_t words = whole ? parent_->words_ : parent_->words_to_cut(inner);
+  std::size_t rows = compress(k, from, words, keep, to);
+  for (; rows % kBlock != 0 && words < parent_->words_; ++words)
+    rows += compress(k, from + words * kBlock, 1, keep + words, to + rows);
+  if (words == parent_->words_) pad(to);
+}
+
+template <class R>
+void View<R>::gather(std::size_t outer, std::size_t inner) {
+  Pair& pair = slot(outer, inner);
+  R* to = pair.ranks.reserve((words_ + 2) * kBlock);
+  const std::uint32_t* rank = data_->problem.ranks(outer);
+  const std::uint32_t* order = order_[inner].data();
+  for (std::size_t i = 0; i < rows_; ++i) to[i] = static_cast<R>(rank[order[i]]);
+  pad(to);
+  pair.stamp = stamp_;
+  pair.outer = outer;
+}
+
+template <class R>
+void View<R>::filter(std::size_t f) {
+  const Kernels& k = data_->kernels;
+  const std::uint64_t* keep = keep_[f].data();
+  if (f == 0) {
+    rows_ = 0;
+    for (std::size_t w = 0; w < parent_->words_; ++w)
+      rows_ += static_cast<std::size_t>(popcount(keep[w]));
+    words_ = words_of(rows_);
+  }
+  if (!keep_pairs_ || stride_ == 0 || keep_order_) {
+    std::uint32_t* order = order_[f].reserve((words_ + 2) * kBlock);
+    compress(k, parent_->order_[f].data(), parent_->words_, keep, order);
+  }
+  if (stride_ > 0) {
+    std::uint64_t* classes =
+        classes_[f].reserve((words_ + 1) * static_cast<std::size_t>(stride_));
+    k.compress_bits(parent_->classes_[f].data(), parent_->words_, stride_, keep, classes);
+  }
+  set_values(f, keep);
+  pair(f, f);
+  set_ends(f);
+}
+
+template <class R>
+void View<R>::set_values(std::size_t f, const std::uint64_t* keep) {
+  if (data_->loss.unit()) return;
+  const LossModel& loss = data_->loss;
+  const std::vector<std::int32_t>& source =
+      loss.kind == LossKind::signed_two ? loss.difference : loss.kind_of;
+  std::int32_t* to = values_[f].reserve((words_ + 2) * kBlock);
+  if (keep) {
+    compress(data_->kernels, reinterpret_cast<const std::uint32_t*>(parent_->values_[f].data()),
+             parent_->words_, keep, reinterpret_cast<std::uint32_t*>(to));
+  } else {
+    for (std::size_t i = 0; i < rows_; ++i) to[i] = source[order_[f][i]];
+  }
+  for (std::size_t i = rows_; i < (words_ + 1) * kBlock; ++i) to[i] = 0;
+  if (loss.kind == LossKind::signed_two) return set_signed_sums(f, to);
+  if (loss.fits32())
+    set_label_sums(f, to, loss.narrow.data());
+  else
+    set_label_sums(f, to, loss.wide.data());
+}
+
+template <class R>
+template <class T>
+void View<R>::set_label_sums(std::size_t f, const std::int32_t* kinds, const T* table) {
+  LabelScan<T> scan{};
+  scan.kind = kinds;
+  scan.table = table;
+  scan.rows = rows_;
+  scan.words = words_;
+  scan.lanes = data_->loss.lanes;
+  T* sums = label_sums_of<T>()[f].reserve((words_ + 4) * scan.lanes);
+  scan.spare = sums + words_ * scan.lanes;
+  label_blocks(data_->kernels, scan, sums);
+}
+
+template <class R>
+void View<R>::set_signed_sums(std::size_t f, const std::int32_t* to) {
+  std::int32_t* sum = block_sum_[f].reserve(words_);
+  std::int32_t* up = block_up_[f].reserve(words_);
+  for (std::size_t w = 0; w < words_; ++w) {
+    sum[w] = up[w] = 0;
+    for (std::size_t i = w * kBlock; i < (w + 1) * kBlock; ++i) {
+      sum[w] += to[i];
+      up[w] += to[i] > 0 ? to[i] : 0;
+    }
+  }
+}
+
+template <class R>
+void View<R>::set_columns() {
+  const std::size_t stride = data_->column_stride();
+  if (stride == 0) return;
+  std::uint64_t* columns = columns_.reserve((words_ + 1) * stride);
+  std::memset(columns, 0, (words_ + 1) * stride * sizeof *columns);
+  for (std::size_t j = 0; j < data_->columns.size(); ++j) {
+    const Column& column = data_->columns[j];
+    const std::uint32_t* rank = data_->problem.ranks(column.feature);
+    for (std::size_t i = 0; i < rows_; ++i)
+      columns[i / kBlock * stride + j] |=
+          static_cast<std::uint64_t>(rank[order_[0][i]] < column.bound) << (i % kBlock);
+    data_->look(j);
+  }
+}
+
+template <class R>
+void View<R>::set_classes_from_labels(std::size_t f) {
+  if (stride_ == 0) return;
+  const std::size_t stride = static_cast<std::size_t>(stride_);
+  std::uint64_t* classes = classes_[f].reserve((words_ + 1) * stride);
+  std::memset(classes, 0, words_ * stride * sizeof *classes);
+  for (std::size_t i = 0; i < rows_; ++i) {
+    const std::size_t label = static_cast<std::size_t>(data_->problem.label[order_[f][i]]);
+    const std::uint64_t bit = 1ULL << (i % kBlock);
+    if (stride_ > 1)
+      classes[i / kBlock * stride + label] |= bit;
+    else if (label == 1)
+      classes[i / kBlock] |= bit;
+  }
+}
+
+template <class R>
+void View<R>::set_ends(std::size_t f) {
+  std::uint64_t* ends = ends_[f].reserve(words_);
+  const R* ranks = sorted(f);
+  changes(data_->kernels, ranks, words_, ends);
+  ends[words_ - 1] &= low_bits(rows_ - 1 - (words_ - 1) * kBlock);
+  if (!data_->allowed_upto[f].empty()) keep_allowed_ends(f, ends, ranks);
+  words_to_cut_[f] = words_;
+  while (words_to_cut_[f] > 0 && ends[words_to_cut_[f] - 1] == 0) --words_to_cut_[f];
+}
+
+template <class R>
+void View<R>::keep_allowed_ends(std::size_t f, std::uint64_t* ends, const R* ranks) const {
+  for (std::size_t w = 0; w < words_; ++w)
+    for (std::uint64_t bits = ends[w]; bits; bits &= bits - 1) {
+      const std::size_t i = w * kBlock + static_cast<std::size_t>(__builtin_ctzll(bits));
+      if (!data_->gap_allowed(f, ranks[i], ranks[i + 1])) ends[w] &= ~(1ULL << (i % kBlock));
+    }
+}
+
+}  // namespace odt
