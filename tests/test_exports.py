@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -391,6 +392,32 @@ def test_levels_of_a_frame_of_numbers_are_found_by_value() -> None:
         tree = code_tree(type_)
         rows = [{"code": x} for x in ("5", "5.0", "7")]
         assert by_python(tree, rows) == predicted(tree, rows) == expected
+
+
+def test_numbers_beyond_float64_are_refused_in_python() -> None:
+    """As `predict` refuses them; they raised OverflowError."""
+    number = Tree(
+        root=Branch(
+            feature="age",
+            test=Threshold(value=2.5),
+            missing="left",
+            left=Leaf(label=0, size=1),
+            right=Leaf(label=1, size=1),
+        ),
+        features=(AGE,),
+        targets=("y",),
+        classes=("low", "high"),
+    )
+    text = code_tree(ColumnType(name="code", kind="category", levels=("04", "a", "b")))
+    cells: list[tuple[Model, Any]] = [(number, 10**400), (number, -(10**400))]
+    cells += [(model, Fraction(10**400)) for model in (number, text)]
+    for model, cell in cells:
+        row = {model.features[0].name: cell}
+        assert by_python(model, [row]) == [REFUSED]
+        with pytest.raises(OdtError, match="D106"):
+            model.predict({name: [x] for name, x in row.items()})
+    for cell in ([], object()):
+        assert by_python(text, [{"code": cell}]) == [REFUSED]
 
 
 def code_tree(code: ColumnType) -> Tree:

@@ -31,7 +31,7 @@ def _number(row, name, other=False, texts=None):
         return float("nan")
     try:
         number = float("x" if isinstance(cell, str) and "_" in cell else cell)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = float("inf")
     if number == number and texts is not None and isinstance(cell, str) and cell not in texts:
         number = float("inf")
@@ -58,7 +58,10 @@ def _text(row, name, numerals, by_value=False):
         if text.lstrip("+-").isdecimal():
             number = int(text)
     else:
-        number = int(cell) if hasattr(cell, "__index__") else float(cell) + 0.0
+        try:
+            number = int(cell) if hasattr(cell, "__index__") else float(cell) + 0.0
+        except (TypeError, OverflowError):
+            raise ValueError(f"{name!r} must be a text or a number that float64 holds")
         if number != number:
             return None
         text = repr(number)
