@@ -6,7 +6,7 @@ import builtins
 import keyword
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.predictors.wording import printable, value_text
@@ -59,24 +59,32 @@ def identifiers(texts: Iterable[str], prefix: str = "x_") -> tuple[str, ...]:
     return tuple(found)
 
 
-def program_name(name: str | None, default: str) -> str:
+def program_name(name: str | None, default: str, words: Collection[str] = ()) -> str:
     """The name that a function gets.
+
+    Parameters
+    ----------
+    name
+        As the user gives it.
+    default
+        The name where none is given.
+    words
+        What the language has already, or the file uses itself, beside the words of Python and C.
 
     Raises
     ------
     OdtError
-        U373: it is no identifier of Python and C.
+        U373: it is no identifier of Python, C and the language.
     """
     if name is None:
         return default
-    plain = re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,62}", name)
-    taken = keyword.iskeyword(name) or hasattr(builtins, name) or _is_of_c(name)
-    if not plain or taken:
-        raise error(
-            "U373",
-            f"{value_text(name)} is not a valid function name",
-            helps=("use letters, digits and `_`, starting with a letter: `--name predict_risk`",),
-        )
+    help_ = ""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,62}", name):
+        help_ = "use letters, digits and `_`, starting with a letter: `--name predict_risk`"
+    elif name in words or keyword.iskeyword(name) or hasattr(builtins, name) or _is_of_c(name):
+        help_ = "it has a meaning in programs already; choose another, as `--name predict_risk`"
+    if help_:
+        raise error("U373", f"{value_text(name)} is not a valid function name", helps=(help_,))
     return name
 
 

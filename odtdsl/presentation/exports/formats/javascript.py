@@ -6,10 +6,8 @@ import json
 import math
 from collections.abc import Iterable, Iterator
 
-from odtdsl.base.diagnostics.model import error
 from odtdsl.datasets.dataset import Value
 from odtdsl.datasets.levels import level_text
-from odtdsl.predictors.wording import value_text
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.names import comment, identifiers, program_name
 from odtdsl.presentation.exports.plan import (
@@ -170,13 +168,7 @@ def to_javascript(plan: Plan, name: str | None = None) -> str:
     OdtError
         U373: the name is no identifier.
     """
-    found = program_name(name, "predict")
-    if found in WORDS.split():
-        raise error(
-            "U373",
-            f"{value_text(found)} is not a valid function name",
-            helps=("JavaScript has this word already; choose another `--name`",),
-        )
+    found = program_name(name, "predict", WORDS.split())
     return "\n".join(_Writer(plan, found).lines()) + "\n"
 
 
