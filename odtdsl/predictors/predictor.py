@@ -156,12 +156,12 @@ class Predictor(Structure):
         Parameters
         ----------
         to
-            What `odt export --to` takes: "text" (if-then rules), "sql" (a SELECT with a CASE),
-            "python" (a function without dependencies), "c" (C99), "onnx", "pmml", ...
+            What `odt export --to` takes, such as "sql" or "onnx"; `docs/how-to/deploy.md` lists
+            the formats.
         path
             A file to write as well.
         name
-            Of the function (Python, C), the table (SQL) or the model; default by the format.
+            Of the function, the table or the model; default by the format.
 
         Returns
         -------

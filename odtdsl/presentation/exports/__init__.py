@@ -1,4 +1,4 @@
-"""Models written down for other programs: rules, SQL, Python, JavaScript, C, ONNX, PMML, treelite.
+"""Models written down for other programs; `docs/how-to/deploy.md` lists the formats.
 
     model --plan_of--> Plan --a file of `formats`--> text or bytes
 
