@@ -1,49 +1,13 @@
-"""The flowchart of a model, read back by what its words mean, predicts what `predict` does."""
+"""The words of flowcharts; that they predict what `predict` does is tested with all formats."""
 
 from __future__ import annotations
 
-import re
-from typing import Any
+from dataclasses import replace
 
-from exported import REFUSED, Model, Row, condition, outputs, predicted, ranks_of, refuses
-from test_exports import cases
+from test_exports_names import hostile
 
 import odtdsl
-from odtdsl.presentation.exports.plan import plan_of
-
-NODE = re.compile(r"  ([nr]\d+)(?:\[|\(\[|>)\"(.*)\"(?:\]|\]\))")
-ARROW = re.compile(r"  (n\d+) -- (yes|no) --> (n\d+)")
-
-
-def by_mermaid(model: Model, rows: list[Row]) -> list[Any]:
-    """What the flowchart says of each row."""
-    head, title, *lines = str(model.export("mermaid")).splitlines()
-    assert head == "flowchart TD"
-    assert title.startswith("  %% ")
-    nodes = {m[1]: _read(m[2]) for line in lines if (m := NODE.fullmatch(line))}
-    arrows = {(m[1], m[2]): m[3] for line in lines if (m := ARROW.fullmatch(line))}
-    assert len(nodes) + len(arrows) == len(lines)
-    ranks = ranks_of([label for name, label in nodes.items() if name.startswith("r")])
-    refusing = plan_of(model).refusing
-
-    def said(row: Row) -> Any:
-        at = "n0"
-        while (at, "yes") in arrows:
-            passed = condition("if " + nodes[at], ranks).holds(row)
-            at = arrows[at, "yes" if passed else "no"]
-        return outputs(nodes[at].split("<br>")[0], len(model.targets))
-
-    return [REFUSED if refuses(refusing, row) else said(row) for row in rows]
-
-
-def _read(label: str) -> str:
-    assert not set(label.replace("<br>", "")) & set('<>"`{}[]')
-    return re.sub(r"#(\d+);", lambda match: chr(int(match[1])), label)
-
-
-def test_mermaid_agrees() -> None:
-    for model, rows in cases("mermaid", 60):
-        assert by_mermaid(model, rows) == predicted(model, rows)
+from odtdsl.predictors.nodes import Branch
 
 
 def test_a_flowchart_of_a_leaf_with_a_title() -> None:
@@ -58,3 +22,13 @@ def test_a_flowchart_of_a_leaf_with_a_title() -> None:
         "  %% y by a decision tree of 0 splits.\n"
         '  n0(["#96;y#96; = #34;n#34;<br>(2 rows, 0 errors)"])\n'
     )
+
+
+def test_a_question_that_no_cell_passes_is_whole() -> None:
+    """Cells are read without the blank that the level ends with."""
+    tree = hostile("a ")
+    assert isinstance(tree.root, Branch)
+    roots = replace(tree.root, missing="left"), tree.root
+    charts = [str(replace(tree, root=root).export("mermaid")) for root in roots]
+    asked = [chart.splitlines()[2] for chart in charts]
+    assert asked == ['  n0["#96;a #96; missing"]', '  n0["#96;a #96; = nothing"]']

@@ -186,7 +186,10 @@ def question_text(plan: Plan, question: CellTest | Plane) -> str:
     """What a split asks, as a rule says it."""
     if isinstance(question, Plane):
         return _plane(plan, question, True)
-    return _words(plan.columns[question.column], _Room().after(question, True))
+    column = plan.columns[question.column]
+    if question.condition == OneOf(values=()):  # of a level that no cell reads as
+        return f"{_name(column.name)} {'missing' if question.missing else '= nothing'}"
+    return _words(column, _Room().after(question, True))
 
 
 def leaf_lines(plan: Plan, leaf: int) -> list[str]:
