@@ -12,7 +12,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from exported import by_c, by_package, by_python, by_rules, by_sql
+from runners import RUNNERS
+from runners.python import by_python
+from runners.sql import by_sql
 from scale import scaled
 
 import odtdsl
@@ -371,20 +373,14 @@ def test_a_model_of_version_1_reads_cells_as_it_did() -> None:
 
 
 @pytest.mark.parametrize("texts", [("1.1", "1.10"), ("01", "1"), CODES])
-@pytest.mark.parametrize("to", ["c", "onnx", "pmml", "treelite", "rules"])
+@pytest.mark.parametrize("to", RUNNERS)
 def test_exports_tell_texts_apart(tmp_path: Path, to: str, texts: tuple[str, str]) -> None:
     rows = [{"f": texts[i % 2], "code": CODES[i % 2]} for i in range(6)]
     tree = model_of(tmp_path, SPEC, rows).solve(using="exact").model
     assert tree is not None
     expected = [int(row["code"]) for row in rows]
     cells: list[dict[str, Any]] = [{"f": row["f"]} for row in rows]
-    if to == "c":
-        (said,) = by_c([tree], [cells], tmp_path)
-    elif to == "rules":
-        said = by_rules(tree, cells)
-    else:
-        said = by_package(to, tree, cells, expected)
-    assert said == expected
+    assert RUNNERS[to].says(tree, cells, tmp_path) == expected
 
 
 # ---- estimators

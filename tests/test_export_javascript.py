@@ -1,4 +1,4 @@
-"""The module of a model, run by node, predicts what `predict` does."""
+"""The module of a model: its names, cells and labels. What all formats do is tested with them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import json
 import math
 import re
 import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from exported import REFUSED, Model, Row, by_python, predicted
-from test_exports import LEVELS, SKLEARN, cases, code_tree, of_set
-from test_exports_names import HOSTILE, hostile, hostile_rows, ladder
+from exported import REFUSED, Model, Row, predicted
+from runners.javascript import by_javascript, node
+from runners.python import by_python
+from test_exports import cases, code_tree
+from test_exports_names import HOSTILE, hostile, hostile_rows
 
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.datasets.dataset import ColumnType
@@ -29,90 +30,15 @@ needs_node = pytest.mark.skipif(
 )
 AGE = ColumnType(name="age", kind="number")
 
-CALL = """
-const written = (key, value) => (typeof value === "bigint" ? { whole: String(value) } : value);
-const said = work.map(([score, rows]) => rows.map((cells) => {
-    try {
-        return score(Object.fromEntries(cells));
-    } catch (error) {
-        if (error instanceof RangeError) {
-            return "(refused)";
-        }
-        throw error;
-    }
-}));
-console.log(JSON.stringify(said, written));
-"""
-
-
-def by_javascript(models: list[Model], rows: list[list[Row]], folder: Path) -> list[list[Any]]:
-    """The functions of several models, each of its own module, run on the rows of each."""
-    lines = []
-    for i, model in enumerate(models):
-        model.export("javascript", folder / f"model_{i}.mjs", name="score")
-        lines.append(f'import {{ score as score_{i} }} from "./model_{i}.mjs";')
-    lines.append("const work = [")
-    for i, some in enumerate(rows):
-        cells = ", ".join(_listed([_listed([_js(k), _js(x)]) for k, x in r.items()]) for r in some)
-        lines.append(f"[score_{i}, [{cells}]],")
-    lines.append("];")
-    (folder / "run.mjs").write_text("\n".join(lines) + CALL, encoding="utf-8")
-    return json.loads(node("run.mjs", folder), object_hook=_whole)  # type: ignore[no-any-return]
-
-
-def node(script: str, folder: Path) -> str:
-    done = subprocess.run(
-        ["node", script], cwd=folder, capture_output=True, encoding="utf-8", check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def _listed(values: list[str]) -> str:
-    return f"[{', '.join(values)}]"
-
-
-def _js(cell: Any) -> str:
-    """A cell as source: also NaN, infinite numbers and integers that are no float64."""
-    if isinstance(cell, int) and abs(cell) < 1e300 and float(cell) != cell:
-        return f"{cell}n"
-    return json.dumps(cell)
-
-
-def _whole(value: dict[str, str]) -> int:
-    return int(value["whole"])
-
-
-def said_by(model: Model, rows: list[Row]) -> list[Any]:
-    """As `predicted`; JSON has arrays for tuples."""
-    return [list(x) if isinstance(x, tuple) else x for x in predicted(model, rows)]
-
-
-@needs_node
-def test_javascript_agrees(tmp_path: Path) -> None:
-    drawn = cases("javascript", 60)
-    found = by_javascript([model for model, _ in drawn], [rows for _, rows in drawn], tmp_path)
-    for (model, rows), said in zip(drawn, found, strict=True):
-        assert said == said_by(model, rows)
-    assert any(REFUSED in said for said in found)
-
-
-@needs_node
-@pytest.mark.parametrize("name", [*SKLEARN, *LEVELS])
-def test_data_sets_agree_in_javascript(name: str, tmp_path: Path) -> None:
-    model, rows, _ = of_set(name)
-    assert by_javascript([model], [rows], tmp_path) == [said_by(model, rows)]
-
-
 # ---- names
 
 
 @needs_node
-def test_hostile_names_stay_names_in_javascript(tmp_path: Path) -> None:
-    """Also names that every object of JavaScript has, and what UTF-8 cannot write."""
-    names = [*HOSTILE, "__proto__", "constructor", "toString", "a\0b", "//# source=x"]
-    trees: list[Model] = [hostile(name) for name in (*names, "\ud800")]
-    rows = [hostile_rows(name) for name in (*names, "\ud800")]
+def test_names_that_objects_have_are_names_of_columns(tmp_path: Path) -> None:
+    """And what UTF-8 cannot write."""
+    names = ["__proto__", "constructor", "toString", "a\0b", "//# source=x", "\ud800"]
+    trees: list[Model] = [hostile(name) for name in names]
+    rows = [hostile_rows(name) for name in names]
     *found, half = by_javascript(trees, rows, tmp_path)
     assert half == by_python(trees.pop(), rows.pop())  # `predict` takes no such rows
     assert found == [predicted(tree, some) for tree, some in zip(trees, rows, strict=True)]
@@ -310,22 +236,6 @@ def test_ends_of_sums_and_bins(tmp_path: Path) -> None:
     found = by_javascript(models, rows, tmp_path)
     assert found == [predicted(model, some) for model, some in zip(models, rows, strict=True)]
     assert found[0] == ["not", "not", "not", "below"]
-
-
-# ---- sizes and files
-
-
-@needs_node
-def test_deep_and_large_models_run_in_javascript(tmp_path: Path) -> None:
-    root: TreeNode = Leaf(label=0)
-    for i in range(64):
-        test = Threshold(value=i)
-        root = Branch(feature="age", test=test, missing="right", left=root, right=Leaf(label=1))
-    deep = Tree(root=root, features=(AGE,), targets=("y",), classes=(0, 1))
-    rows: list[Row] = [{"age": x / 2} for x in range(-2, 132)] + [{"age": None}]
-    models: list[Model] = [deep, ladder(13)]
-    found = by_javascript(models, [rows, rows], tmp_path)
-    assert found == [predicted(model, rows) for model in models]
 
 
 def test_a_module_of_a_leaf_reads_nothing() -> None:

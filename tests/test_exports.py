@@ -6,28 +6,15 @@ import csv
 import math
 import os
 import random
-import shutil
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
-from exported import (
-    AWAY,
-    PACKAGES,
-    REFUSED,
-    Model,
-    Row,
-    by_c,
-    by_package,
-    by_python,
-    by_rules,
-    by_sql,
-    edges,
-    predicted,
-    refused_by,
-)
+from exported import AWAY, REFUSED, Model, Row, edges, predicted
+from runners import RUNNERS
+from runners.python import by_python
 
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.datasets.dataset import ColumnType
@@ -35,6 +22,7 @@ from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Hyperplane, Node, Terminal, Weight
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold, TreeNode
 from odtdsl.predictors.tree import Tree
+from odtdsl.presentation.exports.registry import FORMATS
 
 AGE = ColumnType(name="age", kind="number")
 DOSE = ColumnType(name="dose (mg)", kind="number")
@@ -177,38 +165,23 @@ def test_random_cells_reach_what_matters() -> None:
     assert 0.01 < sum(x == REFUSED for x in said) / len(said) < 0.5
 
 
-def test_python_agrees() -> None:
-    for model, rows in cases("python", 60):
-        assert by_python(model, rows) == predicted(model, rows)
-
-
-def test_sql_agrees() -> None:
-    for model, rows in cases("sql", 60):
-        assert by_sql(model, rows) == predicted(model, rows)
-
-
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc compiles the exports to C")
-def test_c_agrees(tmp_path: Path) -> None:
-    drawn = cases("c", 45)
-    found = by_c([model for model, _ in drawn], [rows for _, rows in drawn], tmp_path)
-    for (model, rows), said in zip(drawn, found, strict=True):
-        assert said == predicted(model, rows)
-
-
-@pytest.mark.parametrize("to", PACKAGES)
-def test_formats_of_libraries_agree(to: str) -> None:
-    for model, rows in cases(to, 24 if to != "pmml" else 12):
-        said = predicted(model, rows)
-        if refused_by(to, model):
+@pytest.mark.parametrize("to", RUNNERS)
+def test_random_models_agree(to: str, tmp_path: Path) -> None:
+    runner = RUNNERS[to]
+    drawn = cases(to, runner.cases)
+    for model, _ in drawn:
+        if not runner.carries(model):
             with pytest.raises(OdtError, match="U371"):
                 model.export(to)
-        else:
-            assert by_package(to, model, rows, said) == said
+    drawn = [case for case in drawn if runner.carries(case[0])]
+    found = runner.said([model for model, _ in drawn], [rows for _, rows in drawn], tmp_path)
+    for (model, rows), said in zip(drawn, found, strict=True):
+        assert said == predicted(model, rows)
+    assert any(REFUSED in said for said in found)
 
 
-def test_rules_agree() -> None:
-    for model, rows in cases("rules", 30):
-        assert by_rules(model, rows) == predicted(model, rows)
+def test_every_format_is_run() -> None:
+    assert set(RUNNERS) == set(FORMATS)
 
 
 # ---- data sets
@@ -342,26 +315,16 @@ def of_set(name: str) -> tuple[Model, list[Row], list[Any]]:
     return SETS[name]
 
 
+@pytest.mark.parametrize("to", RUNNERS)
 @pytest.mark.parametrize("name", [*SKLEARN, *LEVELS])
-def test_data_sets_agree(name: str, tmp_path: Path) -> None:
+def test_data_sets_agree(name: str, to: str, tmp_path: Path) -> None:
     model, rows, said = of_set(name)
-    assert by_python(model, rows) == said
-    assert by_sql(model, rows) == said
-    assert by_rules(model, rows) == said
-    if shutil.which("gcc"):
-        assert by_c([model], [rows], tmp_path) == [said]
-
-
-@pytest.mark.parametrize("to", PACKAGES)
-@pytest.mark.parametrize("name", [*SKLEARN, *LEVELS])
-def test_data_sets_agree_in_libraries(name: str, to: str) -> None:
-    model, rows, said = of_set(name)
-    if to == "pmml":
-        if len(model.targets) > 1:
-            pytest.skip("a TreeModel of PMML has one target; that it is refused is tested above")
-        # All that is at the edges, and so many of the rest: this evaluator takes one by one.
-        rows, said = rows[-200:], said[-200:]
-    assert by_package(to, model, rows, said) == said
+    runner = RUNNERS[to]
+    if not runner.carries(model):
+        pytest.skip("that it is refused is tested above")
+    if runner.most_rows:  # all that is at the edges, and so many of the rest
+        rows, said = rows[-runner.most_rows :], said[-runner.most_rows :]
+    assert runner.says(model, rows, tmp_path) == said
 
 
 def test_texts_that_write_one_number_are_levels_of_their_own() -> None:
