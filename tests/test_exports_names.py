@@ -179,6 +179,24 @@ def test_documents_hold_names_as_they_are() -> None:
         }
 
 
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        ((0, 1, -7), "integer"),
+        ((0, 2**53, 1), "double"),
+        ((0, 2**53 + 1, 1), "string"),
+        ((0, -(10**400), 1), "string"),
+        ((0.5, 2, 3), "double"),
+        (("0", 1, 2), "string"),
+    ],
+)
+def test_documents_keep_labels_apart(labels: tuple[Any, ...], kind: str) -> None:
+    written = replace(hostile("x"), classes=labels).export("pmml")
+    assert isinstance(written, str)
+    fields = ElementTree.fromstring(written).iter(f"{PMML}DataField")
+    assert [x.get("dataType") for x in fields][-1] == kind
+
+
 @pytest.mark.parametrize("to", ["sql", "python", "c", "text"])
 def test_comments_stay_on_their_lines(to: str) -> None:
     """Whatever the names, a file has as many lines and comments as with a plain one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from exported import REFUSED, Model, Row
+from exported import REFUSED, Model, Row, written
 
 from odtdsl.presentation.exports.plan import plan_of
 from runners.base import Runner, alone
@@ -39,7 +39,10 @@ def _pmml_one(evaluator: Any, plan: Any, row: Row, model: Model) -> Any:
         if "ValueCheckException" not in str(failure):
             raise
         return REFUSED
-    return found[model.targets[0]]
+    said = found[model.targets[0]]
+    if isinstance(said, str):  # also of integers that are no doubles
+        return next(label for label in model.classes if written(label) == said)
+    return said
 
 
 def carries(model: Model) -> bool:

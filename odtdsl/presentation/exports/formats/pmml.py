@@ -314,9 +314,12 @@ def attribute(text: str) -> str:
 
 
 def _type(classes: tuple[Value, ...]) -> str:
+    """The type that keeps labels apart: integers have 32 bits, and doubles merge large ones."""
     if all(isinstance(label, int) and abs(label) < 2**31 for label in classes):
         return "integer"
-    return "string" if any(isinstance(label, str) for label in classes) else "double"
+    if any(isinstance(x, str) or (isinstance(x, int) and abs(x) > 2**53) for x in classes):
+        return "string"
+    return "double"
 
 
 def _size(item: Item) -> int:
