@@ -248,6 +248,8 @@ DAY = datetime.date(2024, 1, 2)
         (lambda: {"d": [1.0, math.inf]}, "D106"),
         (lambda: {"d": np.array([1.0, -math.inf])}, "D106"),
         (lambda: pl.DataFrame({"d": [1.0, math.inf]}), "D106"),
+        (lambda: {"d": [1, 10**5000]}, "D106"),
+        (lambda: {"d": [1, fractions.Fraction(10**400, 3)]}, "D106"),
         (lambda: {"a": [1], "b": [1, 2]}, "D133"),
         (lambda: {"a": 1}, "D132"),
         (lambda: np.zeros(3), "D132"),

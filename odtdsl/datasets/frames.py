@@ -7,6 +7,7 @@ import decimal
 import math
 import numbers as abstract_numbers
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -211,7 +212,7 @@ def _cell_text(name: str, row: int, value: Any) -> str | None:
         case bool() | np.bool_():
             return str(bool(value))
         case int() | np.integer():
-            return str(int(value))
+            return _whole_text(int(value))
         case float() | np.floating():
             if math.isnan(value):
                 return None
@@ -224,6 +225,11 @@ def _cell_text(name: str, row: int, value: Any) -> str | None:
             return None
         case _:
             raise _no_cell(name, row, value)
+
+
+def _whole_text(value: int) -> str:
+    """All digits; those of thousands Python refuses to write, and decimal does not."""
+    return str(value) if value.bit_length() < 2_000 else str(decimal.Decimal(value))
 
 
 def _exact_text(value: decimal.Decimal) -> str:
@@ -241,10 +247,11 @@ _DIGITS = decimal.Context(prec=1000)
 def _quotient_text(above: int, below: int) -> str:
     """As `_exact_text`; quotients without an end are cut at 40 digits."""
     if below == 1:
-        return str(above)
-    text = number_text(above / below)
-    if Fraction(text) == Fraction(above, below):
-        return text
+        return _whole_text(above)
+    with suppress(OverflowError):
+        text = number_text(above / below)
+        if Fraction(text) == Fraction(above, below):
+            return text
     return str(decimal.Context(prec=40).divide(above, below))
 
 
