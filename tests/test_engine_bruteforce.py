@@ -292,6 +292,19 @@ def test_bounds_that_move_are_true(looking):
     assert between > INSTANCES // 8
 
 
+def test_remembered_boxes_and_leaves_of_a_least_size():
+    """What is proven of rows of which some are idle is not remembered for all of them."""
+    first = [8, 1, 11, 6, 15, 16, 0, 2, 0, 13, 5, 0, 8, 16, 16, 0, 16]
+    second = [10, 7, 5, 10, 11, 16, 13, 14, 16, 12, 0, 0, 11, 15, 16, 6, 14]
+    ranks, distinct = rank_columns(np.array([first, second]).T)
+    labels = np.array([3, 2, 0, 0, 1, 3, 0, 3, 2, 1, 3, 3, 1, 3, 2, 2, 0], dtype=np.int32)
+    asked = {"leaf_price": 1, "min_leaf_rows": 2, "beside": False, "method": "sorted"}
+    best = brute_force(ranks, loss_table(labels, 4), 4, None, 1, leaf_rows=2)
+    result = solve(narrow(ranks), distinct, labels, 4, 4, **asked)
+    assert result.status == "optimal"
+    assert result.objective == result.bound == best == 9
+
+
 @pytest.mark.parametrize("isa", SETS)
 def test_leaves_of_a_least_size(isa):
     rng = np.random.default_rng(12)
