@@ -498,6 +498,18 @@ def test_gaps_hold(method):
         assert result.status == ("optimal" if value == result.bound else "feasible")
 
 
+@pytest.mark.parametrize("gap", [0.55, 0.7, 0.8, 0.99])
+def test_wide_gaps_end_the_search(gap, looking):
+    """A gap wider than the part of the loss that is refuted first leaves nothing to refute."""
+    rng = np.random.default_rng(5)
+    ranks, distinct = rank_columns(rng.normal(size=(300, 4)))
+    labels = rng.integers(0, 2, 300).astype(np.int32)
+    asked = {"relative_gap": gap, "time_limit": 1e5, "beside": False, "method": "sorted"}
+    result = solve(narrow(ranks), distinct, labels, 2, 4, **asked)
+    assert 0 <= result.objective - result.bound <= gap * result.objective
+    assert result.seconds < 1e5
+
+
 def test_bounds_and_incumbents_are_told_in_order():
     rng = np.random.default_rng(12)
     x = rng.integers(0, 60, size=(700, 8))

@@ -81,7 +81,8 @@ class Root {
     for (;;) {
       take_over();
       if (best() >= kInfinite) return;
-      const Loss upto = static_cast<Loss>(part * static_cast<double>(best()));
+      // Beyond the cutoff nothing is refuted: with a wide gap it lies below that part.
+      const Loss upto = std::min(cutoff(), static_cast<Loss>(part * static_cast<double>(best())));
       const double times = step_work_ < kCheap ? factor_if_cheap : factor;
       const Loss target = std::min(
           upto, std::max({lower_ + 1, static_cast<Loss>(times * static_cast<double>(answer_.bound)),
