@@ -7,7 +7,7 @@ editor read them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
@@ -35,7 +35,7 @@ class Option:
     what
         What it chooses, in messages.
     help
-        A sentence for the help of commands.
+        A sentence for the help of commands; `described` adds the words there are.
     kind
         Whether its value is a word or a whole number.
     values
@@ -69,6 +69,11 @@ class Option:
         return self.example or next(iter(self.values), str(self.least))
 
     @property
+    def described(self) -> str:
+        """The sentence for the help of commands, with the words there are."""
+        return f"{self.help.removesuffix('.')}: {_or(self.values)}." if self.values else self.help
+
+    @property
     def wish(self) -> str:
         """What its value must be, where it is a number."""
         return f"a whole number from {self.least:,} to {self.most:,}"
@@ -86,7 +91,7 @@ class Option:
         if self.values and value not in self.values:
             ways = " or ".join(f"`--{self.name} {one}`" for one in self.values)
             raise error("U302", f"`--{self.name} {value}` is unknown", helps=(f"write {ways}",))
-        return value
+        return str(value)
 
     def _number(self, value: Value) -> int:
         text = str(value)
@@ -160,7 +165,7 @@ _ENTRIES = (
             Option(
                 name="model",
                 what="formulation",
-                help="Formulation of milp: pattern, subtrees, cptree or odd.",
+                help="Formulation of milp.",
                 values=("pattern", "subtrees", "cptree", "odd"),
                 in_specs=False,
             ),
@@ -176,7 +181,7 @@ _ENTRIES = (
             Option(
                 name="encoding",
                 what="formulation",
-                help="Encoding of sat: ordered or paper.",
+                help="Encoding of sat.",
                 values=("ordered", "paper"),
                 in_specs=False,
             ),
@@ -250,8 +255,13 @@ def wishes() -> tuple[str, ...]:
 
 def wishes_text(mark: str = "") -> str:
     """These in a sentence, each between marks."""
-    *others, last = (f"{mark}{name}{mark}" for name in wishes())
-    return f"{', '.join(others)} or {last}"
+    return _or([f"{mark}{name}{mark}" for name in wishes()])
+
+
+def _or(words: Sequence[str]) -> str:
+    """These in a sentence: a, b or c."""
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def preferred(*, diagrams: bool) -> tuple[str, ...]:
@@ -374,15 +384,26 @@ def variant(options: Mapping[str, Value] | None = None, /, **named: Value | None
 def _owner(name: str) -> tuple[Entry, Option]:
     known = {o.name: (e, o) for e in ENTRIES.values() for o in e.options if o.in_commands}
     if name not in known:
-        near = closest(name, known)
+        near = closest(str(name), known)
         listed = ", ".join(f"`{option}` of `{entry.name}`" for option, (entry, _) in known.items())
         raise error(
             "U322",
             f"no back end has an option `{name}`",
             notes=(f"there are: {listed}",),
-            helps=(f"did you mean `{near}`?",) if near else (),
+            helps=_instead(name) or ((f"did you mean `{near}`?",) if near else ()),
         )
     return known[name]
+
+
+def _instead(name: str) -> tuple[str, ...]:
+    """Where a spec sets what is no option of commands and Python."""
+    ways = [
+        f"`using {entry.name}({option.name} = {option.shown})`"
+        for entry in ENTRIES.values()
+        for option in settings(entry.name)
+        if option.name == name
+    ]
+    return (f"set it in the spec: {' or '.join(ways)}",) if ways else ()
 
 
 def variants(back_end: str) -> Iterator[Variant]:

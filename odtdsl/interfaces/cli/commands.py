@@ -62,7 +62,8 @@ Test = Annotated[
 Sets = Annotated[list[str] | None, Option("--set", help="Set a `let` of the spec: NAME=VALUE.")]
 Using = Annotated[str | None, Option(help=f"Back end: {wishes_text()}.")]
 Formulation = Annotated[
-    str | None, Option("--model", help=next(one.help for one in offered() if one.name == "model"))
+    str | None,
+    Option("--model", help=next(one.described for one in offered() if one.name == "model")),
 ]
 BackEndOptions = Annotated[Mapping[str, Value] | None, OfBackEnds()]
 Within = Annotated[str | None, Option(help="Time limit: 60, 60s, 2min, 1h.")]
@@ -153,7 +154,7 @@ def _parameters(field: Field[Any], hint: Any) -> Iterator[click.Parameter]:
         whole = one.kind == "whole"
         yield click.Option(
             [one.name, f"--{one.name.replace('_', '-')}"],
-            help=one.help,
+            help=one.described,
             type=click.IntRange(one.least, one.most) if whole else click.STRING,
         )
 
