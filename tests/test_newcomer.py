@@ -258,6 +258,8 @@ def test_rules_are_found_by_the_words_of_others() -> None:
     assert 'write, for example, `gap(rate("yes"), sex) <= 5%`' in parity
     for word in ("true_positive_rate", "True positive rate", "tpr"):
         assert "see `odt rules recall`" in run("rules", word).stderr
+    values = run("rules", "predictive value").stderr
+    assert "see `odt rules precision`, `odt rules negative_predictive_value`" in values
     both = run("rules", "monotonicity constraint").stderr
     assert "see `odt rules increasing`, `odt rules decreasing`" in both
     assert "did you mean `gap`?" in run("rules", "gapp").stderr

@@ -116,7 +116,7 @@ def _instead(word: str) -> tuple[str, ...]:
 
 
 def _is_about(term: Term, word: str) -> bool:
-    """Whether a word, or some words, stand among what others say for the term."""
+    """Whether a word, or some words, stand in its name or among what others say for it."""
     ideas = (idea for idea, _ in term.expresses)
-    texts = (*term.also, *ideas, _of_docstring(term).get("Related", ""))
+    texts = (term.name, *term.also, *ideas, _of_docstring(term).get("Related", ""))
     return any(is_part(word, text) for text in texts)
