@@ -171,7 +171,7 @@ def _api() -> str:
     return "\n".join(lines)
 
 
-def build(out: Path, *, quiet: bool = False) -> int:
+def build(out: Path) -> int:
     """Build the site; every warning is an error."""
     from sphinx.cmd.build import build_main
 
@@ -180,7 +180,7 @@ def build(out: Path, *, quiet: bool = False) -> int:
         source.mkdir()
         stage(source)
         options = ["-b", "html", "-W", "--keep-going", "-d", str(Path(scratch) / "doctrees")]
-        return int(build_main([*options, *(["-q"] if quiet else []), str(source), str(out)]))
+        return int(build_main([*options, str(source), str(out)]))
 
 
 def main() -> int:
