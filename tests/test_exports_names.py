@@ -27,7 +27,7 @@ from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Node, Terminal
 from odtdsl.predictors.nodes import Branch, Equals, Leaf, Threshold, TreeNode
 from odtdsl.predictors.tree import Tree
 from odtdsl.presentation.exports.formats.sql import number
-from odtdsl.presentation.exports.registry import FORMATS, is_export
+from odtdsl.presentation.exports.registry import FORMATS, format_of, is_export
 
 AGE = ColumnType(name="age", kind="number")
 PMML = "{http://www.dmg.org/PMML-4_4}"
@@ -338,6 +338,13 @@ def test_command_writes_files_and_says_how_large(tmp_path: Path) -> None:
         done = odt(*wrong)
         assert done.exit_code == 2
         assert re.search(r"U370|U308", done.stderr)
+
+
+def test_files_are_named_by_their_suffixes() -> None:
+    named = {suffix: to for to, form in FORMATS.items() for suffix in form.suffixes}
+    assert {suffix: format_of(Path(f"tree{suffix.upper()}")) for suffix in named} == named
+    assert set(named.values()) == set(FORMATS)
+    assert named[".mmd"] == "mermaid"
 
 
 @pytest.mark.parametrize("to", FORMATS)
