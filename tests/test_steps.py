@@ -16,8 +16,8 @@ from odtdsl.backends.base import RawAnswer, StageOutcome
 from odtdsl.backends.exact.diagrams import DiagramSearch
 from odtdsl.backends.registry import back_end
 from odtdsl.backends.steps import SEARCHED_START, START, Step
+from odtdsl.base.back_ends import able, proves
 from odtdsl.base.back_ends import names as available
-from odtdsl.base.back_ends import proves
 from odtdsl.driver import pipeline
 from odtdsl.driver.pipeline import Plan
 from odtdsl.interfaces.cli.main import app
@@ -176,8 +176,8 @@ def test_all_steps_run_where_none_closes_the_problem(
 
 
 def test_every_search_that_wants_a_start_has_one_where_greedy_takes_part() -> None:
-    """All that prove something want one."""
-    seen = set()
+    """All that prove something want one, and what makes a model better does."""
+    seen, started = set(), set()
     for text, using, plan in plans():
         first, *others = plan.choice.steps
         starts = [step.kind for step in plan.choice.steps].count("start")
@@ -186,11 +186,13 @@ def test_every_search_that_wants_a_start_has_one_where_greedy_takes_part() -> No
         searches = using in ("milp", "sat", "cpsat") and not dict(plan.choice.refusals)["search"]
         assert starts == (0 if bare else 1 + searches), (text, using)
         if starts:
+            started.add(using)
             assert first.kind == "start"
             assert others
             assert (SEARCHED_START in others) == searches
             seen.add(replace(first, brief=False, ways=START.ways, share=START.share) == START)
     assert seen == {True}
+    assert able("improve") in started
 
 
 def test_the_text_and_the_json_tell_each_step(tmp_path: Any) -> None:
