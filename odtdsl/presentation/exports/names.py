@@ -82,7 +82,7 @@ def program_name(name: str | None, default: str, words: Collection[str] = ()) ->
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,62}", name):
         help_ = "use letters, digits and `_`, starting with a letter: `--name predict_risk`"
     elif name in words or keyword.iskeyword(name) or hasattr(builtins, name) or _is_of_c(name):
-        help_ = "it has a meaning in programs already; choose another, such as `--name predict_risk`"
+        help_ = "programs already use it; choose another, such as `--name predict_risk`"
     if help_:
         raise error("U373", f"{value_text(name)} is not a valid function name", helps=(help_,))
     return name
