@@ -126,7 +126,8 @@ def solve(
         Of `sat`: `"ordered"` (default) or `"paper"`, and the name of a solver of python-sat;
         `"rc2"` makes sums least by MaxSAT.
     options
-        Any options of one back end by their names, as `{"solver": "rc2"}`.
+        Any options of one back end by their names, such as `{"solver": "rc2"}`; what is given both
+        ways is taken from here.
     within
         Wall time in seconds, or a text such as `"2 min"`.
     gap
