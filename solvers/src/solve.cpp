@@ -193,10 +193,7 @@ class Beside {
   // What growth and the first lookahead take.
   static std::uint64_t head(const Problem& p) {
     constexpr std::uint64_t kMost = 100000000, kEachCell = 600;
-    if (p.depth < 4) return 0;
-    // At depth four a bound is to come in the first second, too.
-    return std::min(p.depth == 4 ? kMost / 2 : kMost,
-                    kEachCell * static_cast<std::uint64_t>(p.rows * p.features));
+    return p.depth >= 4 ? std::min<std::uint64_t>(kMost, kEachCell * p.rows * p.features) : 0;
   }
   // At depth 5 and more little is proven at once.
   static std::uint64_t first_turn(const Problem& p, const Options& options) {

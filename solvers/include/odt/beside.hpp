@@ -65,8 +65,7 @@ class Turns {
     std::unique_lock<std::mutex> lock(mutex_);
     turn_ = 1 - lane;
     // A lane that took more than its turn, in one long step, gives as much.
-    const double times =
-        bounded_ ? (turn_ == favoured_ ? times_ : 1) : (turn_ == 0 ? until_bound_ : 1);
+    const double times = bounded_ && turn_ == favoured_ ? times_ : 1;
     const auto slice =
         static_cast<std::uint64_t>(part_ * times * static_cast<double>(slice_[turn_]));
     if (turn_ == 1) part_ = std::min(1.0, 2 * part_);
@@ -76,11 +75,9 @@ class Turns {
     wake_.notify_all();
     wake_.wait(lock, [&] { return alone_ || turn_ == lane; });
   }
-  // A lane gets so many times its turns from now on, but lane 0 twice its own before it has a
-  // bound.
+  // A lane gets so many times its turns from now on, but not before there is a bound.
   void favour(int lane, double times) {
     std::lock_guard<std::mutex> lock(mutex_);
-    until_bound_ = 2;
     favoured_ = lane;
     times_ = times;
   }
@@ -97,7 +94,7 @@ class Turns {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::uint64_t slice_[2], head_;
-  double times_ = 1, until_bound_ = 1, part_;
+  double times_ = 1, part_;
   std::atomic<std::uint64_t> until_;
   int turn_ = 0, favoured_ = 0;
   std::atomic<bool> alone_{false}, bounded_{false};

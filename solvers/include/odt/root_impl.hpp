@@ -90,6 +90,7 @@ class Root {
       if (target <= std::max(lower_, answer_.bound)) return;
       const Shape flatter = odt::shape(shape.depth - 1, shape.leaves);
       const Outcome flat = flat_tree(flatter, target, lower_, ask());
+      improve(flat);
       const Loss any =
           ask().must ? flat_tree(flatter, target, 0, ask().relaxed()).value : flat.value;
       Branch<R> node(*searches_[0], view_, 0, shape, best(), lower_, ask());
