@@ -501,7 +501,7 @@ void Anytime<R>::run(int depth, Loss target, const SharedBest* others) {
   const std::uint64_t work = control_.work();
   if (!done()) look_ahead(3, 6, 2 * p_.features + 10);
   // A wider one costs twenty times as much: where that is long, sketches of deeper trees find more.
-  const std::uint64_t cheap = depth > 4 && sketches(*views_[0], top_) ? 10000000 : 2000000000;
+  const std::uint64_t cheap = depth > 5 && sketches(*views_[0], top_) ? 10000000 : 2000000000;
   if (!done() && control_.work() - work < cheap) look_ahead(4, 12, static_cast<std::size_t>(-1));
   if (!done()) offer(polish(*views_[0], top_, best_));
   const std::vector<Parts> parts = reaches();
