@@ -4,8 +4,9 @@
 
 Each run is `odtdsl.driver.pipeline.solve` of a spec with one thread in a process of its own, from
 the frame to the answer; what is imported, ours and the peers', is imported before. It is stopped by
-processor time; what it had at an earlier limit is read from its timeline. `--docs` puts the tables
-into `docs/explanation/exact-measured.md`.
+processor time; what it had at an earlier limit is read from its timeline. `--out` keeps every run
+in a file and takes from it those that it has, so that hours of runs can be made in parts, side by
+side. `--docs` puts the tables into `docs/explanation/exact-measured.md`.
 """
 
 from __future__ import annotations
@@ -82,16 +83,21 @@ def _csv(name: str, target: str) -> tuple[Array, Array]:
     return coded.to_numpy(float), labels.to_numpy(float if labels.nunique() > 2 else np.int32)
 
 
-def run(kind: str, name: str, depth: int, limit: float, using: str, seed: int) -> Curve:
-    """One solve in a process of its own."""
-    asked = {
-        "kind": kind,
-        "name": name,
-        "depth": depth,
-        "limit": limit,
-        "using": using,
-        "seed": seed,
-    }
+def run(asked: dict[str, Any], kept: Path | None) -> Curve:
+    """One solve in a process of its own, or what is kept of it."""
+    if kept is not None and kept.exists():
+        for line in kept.read_text(encoding="utf-8").splitlines():
+            known = json.loads(line)
+            if known["asked"] == asked:
+                return Curve(**known["curve"])
+    curve = _run(asked)
+    if kept is not None:
+        with kept.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"asked": asked, "curve": curve}) + "\n")
+    return Curve(**curve)
+
+
+def _run(asked: dict[str, Any]) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, __file__, "--child"],
         input=json.dumps(asked),
@@ -101,7 +107,8 @@ def run(kind: str, name: str, depth: int, limit: float, using: str, seed: int) -
     )
     if done.returncode != 0:
         sys.exit(f"the run of {asked} ended with {done.returncode}:\n{done.stderr}")
-    return Curve(**json.loads(done.stdout.splitlines()[-1]))
+    curve: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return curve
 
 
 class Curve:
@@ -247,13 +254,15 @@ def measure(args: argparse.Namespace) -> None:
     loaded: dict[str, tuple[Array, Array]] = {}
     for name, depth in problems(args):
         x, y = loaded.setdefault(name, table_of(name))
-        grown = run(args.kind, name, depth, 600, "greedy", 0).at(1e9)
+        asked = {"kind": args.kind, "name": name, "depth": depth, "limit": limits[-1], "seed": 0}
+        grown = run({**asked, "using": "greedy", "limit": 600.0}, args.out).at(1e9)
         other = cart(args.kind, x, y, depth)
         curves = [
-            run(args.kind, name, depth, limits[-1], args.using, seed) for seed in range(args.seeds)
+            run({**asked, "using": args.using, "seed": seed}, args.out)
+            for seed in range(args.seeds)
         ]
         values = {limit: float(np.median([c.at(limit) for c in curves])) for limit in limits}
-        others = {who: run(args.kind, name, depth, limits[-1], who, 0) for who in args.peers}
+        others = {who: run({**asked, "using": who}, args.out) for who in args.peers}
         best = min([*values.values(), *(curve.at(1e9) for curve in others.values())])
         integral = float(np.median([c.integral(best, limits[-1]) for c in curves]))
         bound = float(np.median([c.bound(limits[-1]) for c in curves]))
@@ -313,6 +322,7 @@ def main() -> None:
         "--peers", type=lambda text: text.split(","), default=[], help=", ".join(PEERS)
     )
     parser.add_argument("--using", default="auto")
+    parser.add_argument("--out", type=Path, help="a file that keeps the runs, as lines of JSON")
     parser.add_argument("--docs", action="store_true", help="put the table into the page")
     measure(parser.parse_args())
 
