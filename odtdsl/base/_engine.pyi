@@ -439,6 +439,37 @@ def enumerate(
     differs by the side of missing cells only, or -1; absent: the rows with such a cell.
     """
 
+class NumberRules:
+    """
+    Rules on the paths, splits and leaves of a tree of numbers.
+
+    column: per feature. next: int32 (state, column), -1 where no tree may stand below. need:
+    per state, splits that must follow before a leaf. relaxed: per state, one that allows more
+    and asks nothing of rows. leaf_rules, split_rules: per state the conditions that the path
+    leaves open. leaf, split: lists of (sum, at most), of which one must hold. value: int64
+    (row, sum). allowed_at: per level the cuts that may stand, where levels differ.
+    missing_low, missing_high: per feature whether the first (last) rank is that of missing
+    cells; none where there are none.
+    """
+
+    def __init__(
+        self,
+        table: RankTable,
+        *,
+        column: Sequence[int],
+        next: NDArray[numpy.int32],
+        need: Sequence[int],
+        relaxed: Sequence[int],
+        leaf_rules: Sequence[Sequence[int]],
+        split_rules: Sequence[Sequence[int]],
+        leaf: Sequence[Sequence[tuple[int, int]]],
+        split: Sequence[Sequence[tuple[int, int]]],
+        value: NDArray[numpy.int64],
+        allowed_at: Sequence[Sequence[NDArray[numpy.bool_] | None]],
+        missing_low: Sequence[bool],
+        missing_high: Sequence[bool],
+    ) -> None: ...
+
 class OutputPiece:
     """
     A polyhedron of outputs, less what is said without taking it apart.
@@ -503,7 +534,7 @@ class OutputProblem:
     A tree of output vectors, each in `space`.
 
     loss: squared, absolute or poisson. bounded, minima: each leaf that is grown needs these
-    sums of its rows.
+    sums of its rows. rules: of the search.
     """
 
     def __init__(
@@ -520,6 +551,7 @@ class OutputProblem:
         leaf_price: float = 0.0,
         bounded: NDArray[numpy.int64] | None = None,
         minima: NDArray[numpy.int64] | None = None,
+        rules: NumberRules | None = None,
     ) -> None: ...
 
 class Grown:

@@ -35,7 +35,8 @@ odt::OutputProblem problem_of(const RankTable& table, const Matrix<double>& targ
                               const std::optional<Vector<double>>& weights, const std::string& loss,
                               std::optional<int> max_leaves, double leaf_price,
                               const std::optional<Matrix<std::int64_t>>& bounded,
-                              const std::optional<Vector<std::int64_t>>& minima) {
+                              const std::optional<Vector<std::int64_t>>& minima,
+                              const odt::NumberRules* rules) {
   odt::OutputProblem p;
   p.base = table.problem(depth);
   p.base.leaves = max_leaves.value_or(0);
@@ -47,6 +48,7 @@ odt::OutputProblem problem_of(const RankTable& table, const Matrix<double>& targ
   p.weight = weights_of(weights, p.base.rows);
   p.loss = loss_of(loss);
   p.set = *space.set;
+  if (rules) p.rules = *rules;
   p.leaf_price = leaf_price;
   if (bounded && minima) {
     if (bounded->shape(0) != p.base.rows || bounded->shape(1) != minima->shape(0))
@@ -100,7 +102,7 @@ void bind_outputs_trees(nb::module_& m) {
       m, "OutputProblem",
       "A tree of output vectors, each in `space`.\n\n"
       "loss: squared, absolute or poisson. bounded, minima: each leaf that is grown needs these\n"
-      "sums of its rows.")
+      "sums of its rows. rules: of the search.")
       .def(
           "__init__",
           [](odt::OutputProblem* self, const RankTable& table, const Matrix<double>& targets,
@@ -108,14 +110,15 @@ void bind_outputs_trees(nb::module_& m) {
              const std::optional<Vector<double>>& weights, const std::string& loss,
              std::optional<int> max_leaves, double leaf_price,
              const std::optional<Matrix<std::int64_t>>& bounded,
-             const std::optional<Vector<std::int64_t>>& minima) {
+             const std::optional<Vector<std::int64_t>>& minima, const odt::NumberRules* rules) {
             new (self)
                 odt::OutputProblem(problem_of(table, targets, factors, space, depth, weights, loss,
-                                              max_leaves, leaf_price, bounded, minima));
+                                              max_leaves, leaf_price, bounded, minima, rules));
           },
           "table"_a, "targets"_a, "factors"_a, "space"_a, "depth"_a, nb::kw_only(),
           "weights"_a = nb::none(), "loss"_a = "squared", "max_leaves"_a = nb::none(),
-          "leaf_price"_a = 0.0, "bounded"_a = nb::none(), "minima"_a = nb::none());
+          "leaf_price"_a = 0.0, "bounded"_a = nb::none(), "minima"_a = nb::none(),
+          "rules"_a.none() = nb::none());
   nb::class_<Grown>(m, "Grown")
       .def_ro("tree", &Grown::tree)
       .def_ro("value", &Grown::value, "Of the way of the splits, over leaves.")

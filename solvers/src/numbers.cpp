@@ -14,6 +14,8 @@ double gain_of_log(double s, double w) { return s > 0 && w > 0 ? s * std::log(s 
 }  // namespace
 
 void NumberRows::make_cells(const Problem& p, const std::vector<std::uint32_t>& row) {
+  problem = &p;
+  origin = row;
   features = p.features;
   cell.resize(features);
   counts.resize(features);
@@ -46,6 +48,8 @@ NumberRows::NumberRows(const RegressionData& data)
     own.push_back(m.q);
     sum[0].push_back(m.s);
   }
+  static const NumberRules none;
+  rules = &none;
   make_cells(data.problem.base, data.row);
 }
 
@@ -68,6 +72,7 @@ NumberRows::NumberRows(const OutputRows& data, OutputValues& values, OutputGains
       sum[t].push_back(weight.back() * value[t].back());
     }
   }
+  rules = &data.rules();
   make_cells(data.problem.base, data.used);
   if (data.free()) return;
   if (at_once.ready()) gains = &at_once;

@@ -46,6 +46,7 @@ NumberAnytime::NumberAnytime(const NumberRows& data, Control& control, int depth
 void NumberAnytime::make_root() {
   View& root = views_[0];
   root.rows = data_.rows;
+  root.state = 0;
   root.set = PointSet{};
   for (const PointSet& h : data_.hash) root.set.toggle(h);
   const std::size_t orders = data_.features + losses_.sorted_targets();
@@ -79,6 +80,7 @@ NumberAnytime::View& NumberAnytime::child(const Place& at, const Cut& cut, bool 
   const View& from = views_[static_cast<std::size_t>(at.level)];
   View& to = views_[static_cast<std::size_t>(at.level) + 1];
   to.rows = left ? cut.place : from.rows - cut.place;
+  to.state = after(from.state, cut.feature);
   to.set = PointSet{};
   const std::uint32_t* order = from.of(cut.feature);
   for (std::size_t i = 0; i < from.rows; ++i) {
@@ -107,7 +109,7 @@ NumberAnytime::Ptr NumberAnytime::leaf_of(double value) const {
 }
 
 NumberAnytime::Ptr NumberAnytime::leaf(const View& view) {
-  return leaf_of(leaf_value(view.of(0), view.rows));
+  return leaf_of(leaf_value(view.state, view.of(0), view.rows));
 }
 
 NumberAnytime::Ptr NumberAnytime::join(double single, const Cut& cut, const Ptr& left,
@@ -125,7 +127,7 @@ NumberAnytime::Ptr NumberAnytime::join(double single, const Cut& cut, const Ptr&
 
 // Where cuts may stand in an order (`open_`), and what they lose (`split_`). False where none may.
 bool NumberAnytime::scan(const std::uint32_t* order, std::size_t f, std::size_t n,
-                         const std::uint32_t* const* by_target) {
+                         std::size_t level, const std::uint32_t* const* by_target) {
   const auto& cell = data_.cell[f];
   if (n < 2 * data_.least || n < 2 || cell[order[0]] == cell[order[n - 1]]) return false;
   if (open_.size() < n) {
@@ -140,6 +142,8 @@ bool NumberAnytime::scan(const std::uint32_t* order, std::size_t f, std::size_t 
     now = next;
   }
   for (std::size_t i = 0; i + 1 < least; ++i) open_[i] = open_[n - 2 - i] = 0;
+  if (data_.rules->asks_cuts())
+    for (std::size_t i = 0; i + 1 < n; ++i) open_[i] = open_[i] && stands(order, f, i + 1, level);
   losses_.splits(order, n, by_target, open_.data(), split_.data());
   return true;
 }
@@ -148,6 +152,7 @@ bool NumberAnytime::scan(const std::uint32_t* order, std::size_t f, std::size_t 
 std::vector<NumberAnytime::Cut> NumberAnytime::cuts(const View& view, std::size_t segments,
                                                     bool even) {
   std::vector<Cut> found;
+  if (!may_split(view)) return found;
   const std::size_t n = view.rows;
   std::vector<const std::uint32_t*> by_target;
   for (std::size_t t = 0; t < losses_.sorted_targets(); ++t)
@@ -156,7 +161,7 @@ std::vector<NumberAnytime::Cut> NumberAnytime::cuts(const View& view, std::size_
   const double base = even ? losses_.leaf(view.of(0), n) + data_.price : 0;
   for (std::size_t f = 0; f < data_.features; ++f) {
     const std::uint32_t* order = view.of(f);
-    if (!scan(order, f, n, by_target.data())) continue;
+    if (after(view.state, f) < 0 || !scan(order, f, n, level_of(view), by_target.data())) continue;
     for (std::size_t s = 0; s < segments; ++s) {
       const std::size_t end = s + 1 == segments ? n - 1 : n * (s + 1) / segments;
       Cut best{kNone, f, 0, 0};
@@ -180,10 +185,14 @@ std::vector<NumberAnytime::Cut> NumberAnytime::cuts(const View& view, std::size_
 
 // The best split of a side from the best one of each feature. Under rules on outputs the loss of
 // some is asked for.
-void NumberAnytime::settle(Side& side, std::vector<Cut>& best, const std::uint32_t* rows,
+void NumberAnytime::settle(Side& side, std::vector<Cut>& best, int state, const std::uint32_t* rows,
                            std::size_t n) {
-  side.single = side.value = leaf_value(rows, n);
+  side.single = side.value = leaf_value(state, rows, n);
   side.split = false;
+  best.erase(
+      std::remove_if(best.begin(), best.end(),
+                     [&](const Cut& c) { return !data_.rules->ends(after(state, c.feature)); }),
+      best.end());
   if (best.empty()) return;
   std::stable_sort(best.begin(), best.end(),
                    [](const Cut& a, const Cut& b) { return a.score < b.score; });
@@ -195,8 +204,9 @@ void NumberAnytime::settle(Side& side, std::vector<Cut>& best, const std::uint32
       for (auto& half : half_) half.clear();
       const auto& cell = data_.cell[best[k].feature];
       for (std::size_t i = 0; i < n; ++i) half_[cell[rows[i]] > best[k].cell].push_back(rows[i]);
-      value = leaf_value(half_[0].data(), half_[0].size()) +
-              leaf_value(half_[1].data(), half_[1].size());
+      const int next = after(state, best[k].feature);
+      value = leaf_value(next, half_[0].data(), half_[0].size()) +
+              leaf_value(next, half_[1].data(), half_[1].size());
       if (value >= side.value) continue;
     }
     side.value = value;
@@ -233,15 +243,18 @@ void NumberAnytime::sides(const View& view, const Cut& cut, Side (&out)[2]) {
     const std::uint32_t* rows = along + (k == 0 ? 0 : cut.place);
     losses_.begin(rows, count[k]);
     std::vector<Cut> best;
-    for (std::size_t f = 0; f < data_.features; ++f) {
+    const int state = after(view.state, cut.feature);
+    const bool may = data_.may_split(state, rows, count[k]);
+    for (std::size_t f = 0; may && f < data_.features; ++f) {
+      if (after(state, f) < 0) continue;
       const std::uint32_t* order = part_[k].data() + f * count[k];
-      if (losses_.quick()) {
+      if (losses_.quick() && !data_.rules->asks_cuts()) {
         double value = 0;
         const std::size_t place = losses_.best_split(order, count[k], data_.cell[f].data(), value);
         if (place > 0) best.push_back({value, f, data_.cell[f][order[place - 1]], place});
         continue;
       }
-      if (!scan(order, f, count[k], by_target[k].data())) continue;
+      if (!scan(order, f, count[k], level_of(view) + 1, by_target[k].data())) continue;
       double least = kNone;
       std::size_t at = 0;
       for (std::size_t i = 0; i + 1 < count[k]; ++i)
@@ -251,7 +264,7 @@ void NumberAnytime::sides(const View& view, const Cut& cut, Side (&out)[2]) {
         }
       if (least < kNone) best.push_back({least, f, data_.cell[f][order[at]], at + 1});
     }
-    settle(out[k], best, rows, count[k]);
+    settle(out[k], best, state, rows, count[k]);
   }
   control_.poll(n * data_.features * (data_.targets + 1));
 }
@@ -264,10 +277,10 @@ NumberAnytime::Ptr NumberAnytime::tree_of(const Side& side) const {
 }
 
 NumberAnytime::Ptr NumberAnytime::stump(const View& view, const Ptr& one) {
-  if (!wide_enough(view)) return one;
+  if (!may_split(view)) return one;
   std::vector<Cut> best = cuts(view, 1, false);
   Side side;
-  settle(side, best, view.of(0), view.rows);
+  settle(side, best, view.state, view.of(0), view.rows);
   return tree_of(side);
 }
 
@@ -278,9 +291,9 @@ NumberAnytime::Ptr NumberAnytime::depth_two(const View& view, const Ptr& one, do
   const std::vector<Cut> first = cuts(view, 1, false);
   std::vector<Cut> single = first;
   Side whole;
-  settle(whole, single, view.of(0), view.rows);
+  settle(whole, single, view.state, view.of(0), view.rows);
   Ptr best = tree_of(whole);
-  const double least_gain = 1e-12 * one->value;
+  const double least_gain = one->value < kNone ? 1e-12 * one->value : 0;
   if (view.rows < 3 || best->value <= data_.price + extra_ + least_gain) return best;
   double value = std::min(best->value, upper);
   std::vector<std::vector<std::uint32_t>> places(data_.features);
@@ -292,11 +305,10 @@ NumberAnytime::Ptr NumberAnytime::depth_two(const View& view, const Ptr& one, do
   const double price = data_.price + extra_;
   for (auto at = first.rbegin(); at != first.rend(); ++at) {
     const std::uint32_t* order = view.of(at->feature);
-    const auto& cell = data_.cell[at->feature];
     auto& open = places[at->feature];
     std::size_t start = 0;
     for (std::size_t i = data_.least; i + data_.least <= view.rows && i < view.rows; ++i)
-      if (cell[order[i - 1]] != cell[order[i]]) {
+      if (stands(order, at->feature, i, level_of(view))) {
         if (i == at->place) start = open.size();
         open.push_back(static_cast<std::uint32_t>(i));
       }
@@ -333,10 +345,13 @@ NumberAnytime::Ptr NumberAnytime::depth_two(const View& view, const Ptr& one, do
       best = join(one->single, cut, tree_of(found[0]), tree_of(found[1]));
       value = best->value;
     }
-    const Span low{span.feature, span.low,      span.first, (span.low + span.first) / 2,
-                   span.left,    found[1].value};
-    const Span high{span.feature,   span.first + 1, span.high, (span.first + 1 + span.high) / 2,
-                    found[0].value, span.right};
+    // A side without a tree under the rules says nothing of its neighbours.
+    const double below = found[0].value < kNone ? found[0].value : span.left,
+                 beside = found[1].value < kNone ? found[1].value : span.right;
+    const Span low{span.feature, span.low, span.first, (span.low + span.first) / 2,
+                   span.left,    beside};
+    const Span high{span.feature, span.first + 1, span.high, (span.first + 1 + span.high) / 2,
+                    below,        span.right};
     for (const Span& part : {low, high}) {
       if (part.low >= part.high || part.left + part.right >= value - least_gain) continue;
       heap.push_back(part);
@@ -353,17 +368,17 @@ NumberAnytime::Ptr NumberAnytime::bottom(const View& view, const Place& at, doub
   Ptr tree = one;
   if (at.depth == 1 || (at.depth >= 2 && how.most == 0)) {
     tree = stump(view, one);
-  } else if (at.depth >= 2 && wide_enough(view)) {
+  } else if (at.depth >= 2 && may_split(view)) {
     const double room = kMostWork / static_cast<double>(view.rows * data_.features * data_.targets);
     const std::size_t most = std::min(how.most, cap_ + static_cast<std::size_t>(room));
     const auto known = memory_.find(view.set);
-    if (known != memory_.end() && known->second.most >= most && known->second.extra == extra_ &&
-        (known->second.tree || known->second.upper >= upper)) {
+    if (known != memory_.end() && known->second.state == view.state && known->second.most >= most &&
+        known->second.extra == extra_ && (known->second.tree || known->second.upper >= upper)) {
       tree = known->second.tree;
     } else {
       tree = depth_two(view, one, upper, most);
       if (memory_.size() > kMemory) memory_.clear();
-      memory_[view.set] = {tree->value < upper ? tree : nullptr, upper, extra_, most};
+      memory_[view.set] = {tree->value < upper ? tree : nullptr, upper, extra_, most, view.state};
     }
   }
   return tree && (tree->value < upper || upper == kNone) ? tree : nullptr;
@@ -386,7 +401,7 @@ NumberAnytime::Ptr NumberAnytime::grow(const View& view, const Place& at, double
   if (at.depth <= (how.most > 0 ? 2 : 1)) return bottom(view, at, upper, how);
   const Ptr one = leaf(view);
   const Ptr fallback = one->value < upper ? one : nullptr;
-  if (one->value <= data_.price + extra_ || !wide_enough(view)) return fallback;
+  if (one->value <= data_.price + extra_ || !may_split(view)) return fallback;
   const std::vector<Cut> good = cuts(view, 1, how.even);
   if (good.empty()) return fallback;
   std::size_t which = 0;
@@ -401,7 +416,7 @@ NumberAnytime::Ptr NumberAnytime::look(const View& view, const Place& at, std::s
   const How how{most, 0, false};
   if (at.depth <= 2) return bottom(view, at, kNone, how);
   const Ptr one = leaf(view);
-  if (one->value <= data_.price + extra_ || !wide_enough(view)) return one;
+  if (one->value <= data_.price + extra_ || !may_split(view)) return one;
   std::vector<Cut> tried = cuts(view, segments, false);
   if (tried.size() > width) tried.resize(width);
   std::vector<Cut> other = cuts(view, segments, true);
@@ -441,8 +456,9 @@ void NumberAnytime::offer(const Ptr& tree) {
 // Where leaves are few they have a price, so that the tree that is moved has about as many; what is
 // told is pruned.
 void NumberAnytime::reprice() {
-  if (leaves_ == 0) return;
-  double low = 0, high = now_->single;
+  if (leaves_ == 0 || now_->value == kNone) return;
+  const View& root = views_[0];
+  double low = 0, high = losses_.leaf(root.of(0), root.rows);
   if (extra_ == 0) {
     for (int k = 0; k < 40; ++k) {
       const double middle = (low + high) / 2;

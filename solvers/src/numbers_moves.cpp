@@ -49,14 +49,14 @@ bool NumberAnytime::recut(const View& view, const Ptr& tree, Cut& cut) {
   double best = before - 1e-9 * std::fabs(before);
   bool found = false;
   for (std::size_t f = 0; f < data_.features; ++f) {
+    if (after(view.state, f) < 0) continue;
     const std::uint32_t* order = view.of(f);
-    const auto& cell = data_.cell[f];
     double value = right;
     for (std::size_t i = 0; i + 1 < view.rows; ++i) {
       value -= gain[order[i]];
-      if (value >= best || cell[order[i]] == cell[order[i + 1]]) continue;
+      if (value >= best || !stands(order, f, i + 1, level_of(view))) continue;
       best = value;
-      cut = {0, f, cell[order[i]], i + 1};
+      cut = {0, f, data_.cell[f][order[i]], i + 1};
       found = true;
     }
   }
@@ -65,18 +65,21 @@ bool NumberAnytime::recut(const View& view, const Ptr& tree, Cut& cut) {
 }
 
 // The tree on these rows: its cuts with what they lose here, without those that part nothing or do
-// not pay; nothing where a leaf would be too small.
+// not pay; nothing where a leaf would be too small, or the rules allow neither the split nor a
+// leaf.
 NumberAnytime::Ptr NumberAnytime::measure(const View& view, const Place& at, const Ptr& tree) {
   if (view.rows < data_.least || view.rows == 0) return nullptr;
   const Ptr one = leaf(view);
-  if (tree->feature < 0) return one;
+  if (tree->feature < 0) return one->value < kNoTree ? one : nullptr;
   const Cut cut = cut_of(view, *tree);
   if (cut.place == 0) return measure(view, at, tree->right);
   if (cut.place == view.rows) return measure(view, at, tree->left);
+  const Ptr alone = one->value < kNoTree ? one : nullptr;
+  if (!admits(view, cut)) return alone;
   const Place next{at.level + 1, at.depth - 1};
   const Ptr left = measure(child(at, cut, true), next, tree->left);
   const Ptr right = left ? measure(child(at, cut, false), next, tree->right) : nullptr;
-  if (!right) return nullptr;
+  if (!right) return data_.rules->none() ? nullptr : alone;
   return left->value + right->value < one->value ? join(one->single, cut, left, right) : one;
 }
 
@@ -97,6 +100,7 @@ NumberAnytime::Ptr NumberAnytime::read(const View& view, const Place& at, const 
   if (place == 0) return read(view, at, plan, n.right);
   if (place == view.rows) return read(view, at, plan, n.left);
   const Cut cut{0, f, below - 1, place};
+  if (!admits(view, cut)) return nullptr;
   const Place next{at.level + 1, at.depth - 1};
   const Ptr left = read(child(at, cut, true), next, plan, n.left);
   const Ptr right = left ? read(child(at, cut, false), next, plan, n.right) : nullptr;
@@ -143,21 +147,21 @@ bool NumberAnytime::shifted(const View& view, const NumberTree& tree, Cut& cut) 
   std::ptrdiff_t place =
       std::min(last, std::max(least, static_cast<std::ptrdiff_t>(now.place) + step));
   const std::uint32_t* order = view.of(now.feature);
-  const auto& cell = data_.cell[now.feature];
   const auto open = [&](std::ptrdiff_t i) {
     return i > 0 && i < static_cast<std::ptrdiff_t>(view.rows) &&
-           cell[order[i - 1]] != cell[order[i]];
+           stands(order, now.feature, static_cast<std::size_t>(i), level_of(view));
   };
   while (place >= least && place <= last && !open(place)) place += step < 0 ? -1 : 1;
   if (place < least || place > last || !open(place)) return false;
-  cut = {0, now.feature, cell[order[place - 1]], static_cast<std::size_t>(place)};
+  cut = {0, now.feature, data_.cell[now.feature][order[place - 1]],
+         static_cast<std::size_t>(place)};
   return true;
 }
 
 // A new subtree in place of one: another cut, and below it old subtrees polished, new ones grown or
 // looked for.
 NumberAnytime::Ptr NumberAnytime::replace(const View& view, const Place& at, const Ptr& tree) {
-  if (!wide_enough(view)) return tree;
+  if (!may_split(view)) return tree;
   Cut cut{0, 0, 0, 0};
   if (tree->feature >= 0 && dice_.real() < 0.5) {
     if (!shifted(view, *tree, cut)) return tree;

@@ -37,12 +37,19 @@ double joined(const OutputRows& data, const OutputNode& node, const OutputFronti
 
 // ---- open cuts
 
-OutputFrontier::OutputFrontier(const OutputRows& data, const OutputNode& node, Shape shape,
+OutputFrontier::OutputFrontier(const OutputRows& data, const OutputNode& node, const OutputAsk& ask,
                                std::size_t leaf_rows)
-    : rows_(node.rows), leaf_rows_(leaf_rows), places_(data.problem.base.features) {
+    : data_(data),
+      node_(node),
+      level_(ask.level),
+      leaf_rows_(leaf_rows),
+      strict_(data.rules().strict(ask.state)),
+      places_(data.problem.base.features) {
+  const Shape shape = ask.shape;
   const int half = full_leaves(shape.depth - 1);
   const double least = data.problem.leaf_price;
   for (std::uint32_t f = 0; f < places_.size(); ++f) {
+    if (data.rules().after(ask.state, f) < 0) continue;
     const std::uint32_t* rows = node.of(f);
     const std::uint32_t* cell = data.cells(f);
     for (std::uint32_t i = 1; i < node.rows; ++i)
@@ -70,11 +77,18 @@ bool OutputFrontier::choose(Span& span) const {
       const std::int64_t cut = middle + sign * away;
       if (cut <= span.low || cut >= span.high) continue;
       const std::size_t place = at[static_cast<std::size_t>(cut) - 1];
-      if (place < leaf_rows_ || rows_ - place < leaf_rows_) continue;
+      if (place < leaf_rows_ || node_.rows - place < leaf_rows_) continue;
+      if (strict_ && !open(span.feature, place)) continue;
       span.cut = static_cast<std::uint32_t>(cut);
       return true;
     }
   return false;
+}
+
+bool OutputFrontier::open(std::size_t feature, std::size_t place) const {
+  const std::uint32_t* rows = node_.of(feature);
+  return data_.rules().open(feature, data_.rank(feature, rows[place - 1]),
+                            data_.rank(feature, rows[place]), level_);
 }
 
 bool OutputFrontier::pop(double limit, Span& span) {
@@ -109,6 +123,8 @@ void OutputFrontier::part(const Span& span, double left, double right) {
 OutputLane::OutputLane(const OutputRows& data, Control& control, std::size_t leaf_rows,
                        std::size_t cache_bytes, double tolerance)
     : data_(data),
+      rules_(data.rules()),
+      check_(data.problem.base, data.rules()),
       control_(control),
       leaf_rows_(leaf_rows),
       room_(cache_bytes),
@@ -123,39 +139,58 @@ Counters OutputLane::counters() const {
   return found;
 }
 
-OutputAnswer OutputLane::leaf_of(std::size_t rows, double single, double upper) const {
+OutputAnswer OutputLane::leaf_of(const OutputPart& part, int state, double single, double upper) {
   OutputAnswer answer;
   answer.lower = answer.least = single;
-  if (sized(rows) && single < upper) {
+  if (sized(part.rows) && single < upper && check_.leaf(state, part.row, part.rows)) {
     answer.value = single;
     answer.plan = Plan::leaf();
   }
   return answer;
 }
 
-OutputAnswer OutputLane::solve(const OutputNode& node, Shape shape, double upper,
-                               std::size_t level) {
+OutputAnswer OutputLane::solve(const OutputNode& node, const OutputAsk& ask, double upper) {
+  const Shape shape = ask.shape;
   const double single = leaf(node);
-  OutputAnswer answer = leaf_of(node.rows, single, upper);
+  OutputAnswer answer =
+      leaf_of({node.of(0), node.rows, node.sums.data()}, ask.state, single, upper);
   if (shape.depth == 0 || shape.leaves < 2 || node.rows < 2) return answer;
-  if (single <= data_.problem.leaf_price + tolerance_ && sized(node.rows)) {
+  if (single <= data_.problem.leaf_price + tolerance_ && answer.value < kUnbounded) {
     answer.lower = data_.problem.leaf_price;
     ++counters_.pruned_leaf;
     return answer;
   }
-  if (shape.depth == 1 || shape.leaves == 2) return stump(node, single, upper);
-  const std::uint64_t mark =
-      static_cast<std::uint64_t>(shape.depth) << 32 | static_cast<std::uint32_t>(shape.leaves);
-  const PointSet key{node.set.low ^ mark * 0x9e3779b97f4a7c15ULL,
-                     node.set.high ^ mark * 0xd6e8feb86659fd93ULL};
-  if (level > 0 && recall(key, upper, answer)) return answer;
-  branch(node, shape, upper, level, answer);
+  if (shape.depth == 1 || shape.leaves == 2) return stump(node, ask, single, upper);
+  const Key key{node.set, shape.depth, shape.leaves, ask.state};
+  if (ask.level > 0 && recall(key, upper, answer)) return answer;
+  if (rules_.strict(ask.state))
+    answer = ruled(node, ask, single, upper);
+  else
+    branch(node, ask, upper, answer);
   answer.least = std::min(answer.value, upper);
-  if (level > 0) remember(key, answer);
+  if (ask.level > 0) remember(key, answer);
   return answer;
 }
 
-bool OutputLane::recall(const PointSet& key, double upper, OutputAnswer& answer) {
+// The best tree under relaxed rules bounds the others, and often keeps the rules.
+OutputAnswer OutputLane::ruled(const OutputNode& node, const OutputAsk& ask, double single,
+                               double upper) {
+  OutputAsk relaxed = ask;
+  relaxed.state = rules_.relax(ask.state);
+  OutputAnswer bound = solve(node, relaxed, upper);
+  const std::uint32_t* rows = node.of(0);
+  if (bound.value == kUnbounded ||
+      check_.keeps(bound.plan, ask.state, ask.level, {rows, rows + node.rows}))
+    return bound;
+  OutputAnswer answer = leaf_of({rows, node.rows, node.sums.data()}, ask.state, single, upper);
+  if (rules_.within(ask.state, std::min(ask.shape.depth, ask.shape.leaves - 1)) &&
+      check_.split(ask.state, rows, node.rows))
+    branch(node, ask, upper, answer);
+  answer.lower = bound.lower;
+  return answer;
+}
+
+bool OutputLane::recall(const Key& key, double upper, OutputAnswer& answer) {
   const auto at = cache_.find(key);
   if (at == cache_.end()) return false;
   const Entry& known = at->second;
@@ -171,7 +206,7 @@ bool OutputLane::recall(const PointSet& key, double upper, OutputAnswer& answer)
   return true;
 }
 
-void OutputLane::remember(const PointSet& key, const OutputAnswer& answer) {
+void OutputLane::remember(const Key& key, const OutputAnswer& answer) {
   const std::size_t size = sizeof(Entry) + 64 + answer.plan.nodes.size() * sizeof(PlanNode);
   if (cached_ + size >= room_) return;
   Entry& entry = cache_[key];
@@ -179,9 +214,12 @@ void OutputLane::remember(const PointSet& key, const OutputAnswer& answer) {
   cached_ += size;
 }
 
-OutputAnswer OutputLane::stump(const OutputNode& node, double single, double upper) {
+OutputAnswer OutputLane::stump(const OutputNode& node, const OutputAsk& ask, double single,
+                               double upper) {
   OutputStump one;
   one.part = {node.of(0), node.rows, node.sums.data()};
+  one.state = ask.state;
+  one.level = ask.level;
   one.single = single;
   one.upper = upper;
   OutputStump* const both[2] = {&one, nullptr};
@@ -190,25 +228,26 @@ OutputAnswer OutputLane::stump(const OutputNode& node, double single, double upp
   return answer_of(one);
 }
 
-void OutputLane::evaluate(const OutputNode& node, Shape shape, const OutputFrontier::Span& span,
-                          std::size_t place, double limit, std::size_t level,
+void OutputLane::evaluate(const OutputNode& node, const OutputAsk& ask,
+                          const OutputFrontier::Span& span, std::size_t place, double limit,
                           OutputAnswer sides[2]) {
   ++counters_.cuts;
   control_.poll(node.rows);
   // No more than this: then a neighbour's cut cannot be best either.
   const double most[2] = {limit - span.right, limit - span.left};
-  if (shape.depth == 2)
-    stumps(node, span, place, shape.leaves, most, limit, sides);
+  if (ask.shape.depth == 2)
+    stumps(node, ask, span, place, most, limit, sides);
   else
-    deeper(node, shape, span, place, most, limit, level, sides);
+    deeper(node, ask, span, place, most, limit, sides);
 }
 
 // The last two levels: a stump on each side, from the node's own orders.
-void OutputLane::stumps(const OutputNode& node, const OutputFrontier::Span& span, std::size_t place,
-                        int leaves, const double most[2], double limit, OutputAnswer sides[2]) {
+void OutputLane::stumps(const OutputNode& node, const OutputAsk& ask,
+                        const OutputFrontier::Span& span, std::size_t place, const double most[2],
+                        double limit, OutputAnswer sides[2]) {
   const std::uint32_t* rows = node.of(span.feature);
   OutputStump side[2];
-  const int allowed[2] = {span.leaves, leaves - span.leaves};
+  const int allowed[2] = {span.leaves, ask.shape.leaves - span.leaves};
   for (int k = 0; k < 2; ++k) {
     sums_[k].assign(data_.width, 0.0);
     const std::size_t from = k == 0 ? 0 : place, to = k == 0 ? place : node.rows;
@@ -218,6 +257,8 @@ void OutputLane::stumps(const OutputNode& node, const OutputFrontier::Span& span
       for (std::size_t c = 0; c < data_.width; ++c) sums_[k][c] += row[c];
     }
     side[k].part = {rows + from, to - from, sums_[k].data()};
+    side[k].state = rules_.after(ask.state, span.feature);
+    side[k].level = ask.level + 1;
     side[k].single = values_.leaf(side[k].part, kUnbounded);
     side[k].upper = most[k];
   }
@@ -233,7 +274,7 @@ void OutputLane::stumps(const OutputNode& node, const OutputFrontier::Span& span
   const auto settle = [&](int first, int last) {
     OutputStump* asked[2] = {nullptr, nullptr};
     for (int k = first; k <= last; ++k) {
-      sides[k] = leaf_of(side[k].part.rows, side[k].single, side[k].upper);
+      sides[k] = leaf_of(side[k].part, side[k].state, side[k].single, side[k].upper);
       if (may(k)) asked[k] = &side[k];
     }
     if (asked[0] != nullptr || asked[1] != nullptr) stumps_.solve(node, side_, asked);
@@ -257,32 +298,33 @@ void OutputLane::stumps(const OutputNode& node, const OutputFrontier::Span& span
 
 // Values of both sides bound those of all neighbours, so they are found whatever the other side
 // loses.
-void OutputLane::deeper(const OutputNode& node, Shape shape, const OutputFrontier::Span& span,
-                        std::size_t place, const double most[2], double limit, std::size_t level,
-                        OutputAnswer sides[2]) {
-  while (levels_.size() <= level) levels_.push_back(std::make_unique<Level>());
-  auto& [left, right] = *levels_[level];
+void OutputLane::deeper(const OutputNode& node, const OutputAsk& ask,
+                        const OutputFrontier::Span& span, std::size_t place, const double most[2],
+                        double limit, OutputAnswer sides[2]) {
+  while (levels_.size() <= ask.level) levels_.push_back(std::make_unique<Level>());
+  auto& [left, right] = *levels_[ask.level];
   node.part(data_, span.feature, place, left, right, side_);
-  const Shape below = odt::shape(shape.depth - 1, span.leaves),
-              beside = odt::shape(shape.depth - 1, shape.leaves - span.leaves);
-  sides[0] = solve(left, below, most[0], level + 1);
+  const int next = rules_.after(ask.state, span.feature);
+  sides[0] = solve(left, ask.below(span.leaves, next), most[0]);
   if (sides[0].lower + span.right >= limit) {  // closed already, and so are all cuts further right
     sides[1].lower = sides[1].least = span.right;
     return;
   }
-  sides[1] = solve(right, beside, most[1], level + 1);
+  // Beside a side without a tree, a bound is all that is wanted.
+  const int other = sides[0].value < kUnbounded ? next : rules_.relax(next);
+  sides[1] = solve(right, ask.below(ask.shape.leaves - span.leaves, other), most[1]);
 }
 
-void OutputLane::branch(const OutputNode& node, Shape shape, double upper, std::size_t level,
+void OutputLane::branch(const OutputNode& node, const OutputAsk& ask, double upper,
                         OutputAnswer& answer) {
   ++counters_.nodes;
-  OutputFrontier frontier(data_, node, shape, leaf_rows_);
+  OutputFrontier frontier(data_, node, ask, leaf_rows_);
   OutputFrontier::Span span;
   while (frontier.pop(std::min(answer.value, upper) - tolerance_, span)) {
     OutputAnswer sides[2];
     const std::size_t place = frontier.place(span);
     const double limit = std::min(answer.value, upper) - tolerance_;
-    evaluate(node, shape, span, place, limit, level, sides);
+    evaluate(node, ask, span, place, limit, sides);
     answer.lower = std::min(
         answer.lower, std::max(sides[0].lower, span.left) + std::max(sides[1].lower, span.right));
     const double value = joined(data_, node, span, place, limit, sides, answer.plan);

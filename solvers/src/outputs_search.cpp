@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
+#include <stdexcept>
 
 #include "odt/control.hpp"
 #include "odt/numbers_anytime.hpp"
@@ -35,16 +36,19 @@ class OutputRoot {
 
  private:
   void begin();
-  void branch(Shape shape);
-  void evaluate_round(const OutputFrontier& frontier, Shape shape, double limit);
+  void branch(const OutputAsk& ask);
+  void evaluate_round(const OutputFrontier& frontier, const OutputAsk& ask, double limit);
   void offer(double value, const Plan& plan);
   void raise(double bound);
   void take();
   void begin_beside(int leaves);
   bool improve() { return finder_->run(p_.leaf_price + tolerance_, &beside_.shared); }
   double limit() const { return std::min(best_, asked_) - tolerance_; }
-  double value_of(const Tree& tree, std::size_t at, const std::vector<std::uint32_t>& rows,
+  double value_of(const Plan& plan, std::size_t at, const std::vector<std::uint32_t>& rows,
                   bool& fits);
+  bool keeps(const Plan& plan) {
+    return RuleCheck(p_.base, p_.rules).keeps(plan, 0, 0, data_.used);
+  }
   Plan plan_of(const Tree& tree) const;
   void finish(const Plan& plan, RegressionResult& result);
   void conclude(bool stopped);
@@ -89,17 +93,18 @@ void OutputRoot::begin() {
         data_, control_, static_cast<std::size_t>(std::max(1, o_.leaf_rows)), memory / threads,
         tolerance_));
   const double single = lanes_[0]->values().leaf(all, kUnbounded);
-  if (sized(whole_.rows) && single < asked_) {
+  if (sized(whole_.rows) && single < asked_ && keeps(Plan::leaf())) {
     best_ = single;
     plan_ = Plan::leaf();
     beside_.shared.offer(best_, plan_);
   }
   if (o_.start.empty()) return;
-  bool fits = true;
-  const double value = value_of(o_.start, 0, data_.used, fits);
+  const Plan start = plan_of(o_.start);
+  bool fits = keeps(start);
+  const double value = value_of(start, 0, data_.used, fits);
   if (!fits || value >= std::min(best_, asked_)) return;
   best_ = value;
-  plan_ = plan_of(o_.start);
+  plan_ = start;
   beside_.shared.offer(best_, plan_);
 }
 
@@ -150,19 +155,19 @@ void OutputRoot::begin_beside(int leaves) {
 }
 
 // Every lane searches on its own, with its own cache: the answer does not depend on who is faster.
-void OutputRoot::evaluate_round(const OutputFrontier& frontier, Shape shape, double limit) {
+void OutputRoot::evaluate_round(const OutputFrontier& frontier, const OutputAsk& ask,
+                                double limit) {
   const auto work = [&](int, std::size_t k) {
-    lanes_[k]->evaluate(whole_, shape, round_[k].span, frontier.place(round_[k].span), limit, 0,
+    lanes_[k]->evaluate(whole_, ask, round_[k].span, frontier.place(round_[k].span), limit,
                         round_[k].sides);
   };
   if (workers_ && round_.size() > 1) return workers_->run(round_.size(), work);
   for (std::size_t k = 0; k < round_.size(); ++k) work(0, k);
 }
 
-void OutputRoot::branch(Shape shape) {
+void OutputRoot::branch(const OutputAsk& ask) {
   if (lanes_.size() > 1) workers_ = std::make_unique<Workers>(static_cast<int>(lanes_.size()));
-  OutputFrontier frontier(data_, whole_, shape,
-                          static_cast<std::size_t>(std::max(1, o_.leaf_rows)));
+  OutputFrontier frontier(data_, whole_, ask, static_cast<std::size_t>(std::max(1, o_.leaf_rows)));
   for (;;) {
     take();
     const double most = limit(),
@@ -176,7 +181,7 @@ void OutputRoot::branch(Shape shape) {
       round_.push_back(cut);
     }
     if (round_.empty()) return raise(std::min(most, frontier.least_bound()));
-    evaluate_round(frontier, shape, most);
+    evaluate_round(frontier, ask, most);
     for (const Cut& done : round_) {
       Plan plan;
       const double value =
@@ -190,9 +195,9 @@ void OutputRoot::branch(Shape shape) {
 
 // The loss of a given tree above the floor; `fits` turns false where a leaf has too few rows or a
 // cut parts nothing.
-double OutputRoot::value_of(const Tree& tree, std::size_t at,
+double OutputRoot::value_of(const Plan& plan, std::size_t at,
                             const std::vector<std::uint32_t>& rows, bool& fits) {
-  const TreeNode& node = tree.nodes.at(at);
+  const PlanNode& node = plan.nodes.at(at);
   if (rows.empty()) fits = false;
   if (!fits) return kUnbounded;
   if (node.feature < 0) {
@@ -204,9 +209,9 @@ double OutputRoot::value_of(const Tree& tree, std::size_t at,
   }
   std::vector<std::uint32_t> sides[2];
   const std::uint32_t* rank = p_.base.ranks(static_cast<std::size_t>(node.feature));
-  for (std::uint32_t i : rows) sides[rank[i] <= node.cut ? 0 : 1].push_back(i);
-  const double left = value_of(tree, static_cast<std::size_t>(node.left), sides[0], fits);
-  return left + value_of(tree, static_cast<std::size_t>(node.right), sides[1], fits);
+  for (std::uint32_t i : rows) sides[rank[i] < node.bound ? 0 : 1].push_back(i);
+  const double left = value_of(plan, static_cast<std::size_t>(node.left), sides[0], fits);
+  return left + value_of(plan, static_cast<std::size_t>(node.right), sides[1], fits);
 }
 
 // The plan as a tree, with the outputs and the loss of its leaves.
@@ -216,6 +221,7 @@ void OutputRoot::finish(const Plan& plan, RegressionResult& result) {
   std::vector<std::vector<std::uint32_t>> rows{std::vector<std::uint32_t>(b.rows)};
   std::iota(rows[0].begin(), rows[0].end(), 0u);
   std::vector<int> from{0};
+  std::vector<std::size_t> level{0};
   result.tree.nodes.assign(1, TreeNode{});
   for (std::size_t k = 0; k < from.size(); ++k) {
     const PlanNode& step = plan.nodes[static_cast<std::size_t>(from[k])];
@@ -231,8 +237,10 @@ void OutputRoot::finish(const Plan& plan, RegressionResult& result) {
       else
         high = std::min(high, rank[i]);
     }
+    const auto& counts =
+        level[k] < p_.rules.cuts_at.size() ? p_.rules.cuts_at[level[k]][f] : data_.counts[f];
     std::uint32_t cut = low;
-    while (cut + 1 < high && data_.counts[f][cut + 1] == data_.counts[f][cut]) ++cut;
+    while (cut + 1 < high && counts[cut + 1] == counts[cut]) ++cut;
     TreeNode& node = result.tree.nodes[k];
     node.feature = step.feature;
     node.cut = cut;
@@ -243,6 +251,7 @@ void OutputRoot::finish(const Plan& plan, RegressionResult& result) {
     from.push_back(step.right);
     rows.push_back(std::move(sides[0]));
     rows.push_back(std::move(sides[1]));
+    level.insert(level.end(), 2, level[k] + 1);
     result.tree.nodes.resize(from.size());
   }
   const std::size_t n = data_.targets;
@@ -262,6 +271,7 @@ void OutputRoot::finish(const Plan& plan, RegressionResult& result) {
 
 void OutputRoot::conclude(bool stopped) {
   const bool any = best_ < kUnbounded;
+  if (any && !keeps(plan_)) throw std::logic_error("the tree of the search breaks a rule");
   if (any) finish(plan_, result_);
   if (stopped) {
     result_.bound = std::min(bound_ + floor_, any ? result_.value : kUnbounded);
@@ -279,6 +289,8 @@ void OutputRoot::conclude(bool stopped) {
 
 RegressionResult OutputRoot::run() {
   const Shape goal = shape(p_.base.depth, p_.base.leaves > 0 ? p_.base.leaves : full_leaves(30));
+  const bool splits = p_.rules.within(0, std::min(goal.depth, goal.leaves - 1)) &&
+                      RuleCheck(p_.base, p_.rules).split(0, data_.used.data(), data_.used.size());
   bool stopped = false;
   try {
     begin();
@@ -287,11 +299,12 @@ RegressionResult OutputRoot::run() {
     if (both || !o_.prove) begin_beside(goal.leaves);
     if (!o_.prove) {
       improve();
-    } else if (goal.depth > 1 && goal.leaves > 2 && whole_.rows > 1) {
+    } else if (goal.depth > 1 && goal.leaves > 2 && whole_.rows > 1 && splits) {
       if (both) beside_.start([this] { return improve(); });
-      branch(goal);
+      branch({goal});
     } else {
-      const OutputAnswer answer = lanes_[0]->solve(whole_, goal, std::min(best_, asked_), 0);
+      const OutputAnswer answer =
+          lanes_[0]->solve(whole_, {splits ? goal : Shape{0, 1}}, std::min(best_, asked_));
       if (answer.value < best_) offer(answer.value, answer.plan);
       raise(std::min(best_, asked_));
     }
@@ -324,6 +337,7 @@ RegressionResult solve_outputs(const OutputProblem& problem, const OutputOptions
   limits.work_limit = options.work_limit;
   limits.interrupted = options.interrupted;
   Control control(limits);
+  check(problem.rules, problem.base);
   return OutputRoot(problem, options, control).run();
 }
 

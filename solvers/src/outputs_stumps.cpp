@@ -10,6 +10,8 @@ OutputStumps::OutputStumps(const OutputRows& data, OutputValues& values, Control
       values_(values),
       control_(control),
       counters_(counters),
+      rules_(data.rules()),
+      check_(data.problem.base, data.rules()),
       leaf_rows_(leaf_rows),
       gains_(data),
       rest_(data.width),
@@ -42,7 +44,9 @@ void OutputStumps::solve(const OutputNode& node, const std::vector<char>& side,
     OutputStump& one = *stumps[k];
     ++counters_.depth_two;
     one.lower = one.single;
-    one.value = one.single < one.upper && one.part.rows >= leaf_rows_ ? one.single : kUnbounded;
+    const bool ends = one.single < one.upper && one.part.rows >= leaf_rows_ &&
+                      check_.leaf(one.state, one.part.row, one.part.rows);
+    one.value = ends ? one.single : kUnbounded;
     one.feature = -1;
   }
   const bool fast = gains_.ready();
@@ -66,9 +70,16 @@ void OutputStumps::scan(const OutputNode& node, const std::vector<char>& side,
     const std::uint32_t* rows = node.of(f);
     const std::uint32_t* cell = data_.cells(f);
     if (cell[rows[0]] == cell[rows[node.rows - 1]]) continue;
-    gather(node, side, f, stumps);
+    OutputStump* asked[2];
+    for (int k = 0; k < 2; ++k)
+      asked[k] =
+          stumps[k] && rules_.after(rules_.relax(stumps[k]->state), f) >= 0 ? stumps[k] : nullptr;
+    if (!asked[0] && !asked[1]) continue;
+    gather(node, side, f, asked);
     for (int k = 0; k < 2; ++k) {
-      if (stumps[k] == nullptr || cuts_[k].count == 0) continue;
+      if (asked[k] == nullptr || cuts_[k].count == 0) continue;
+      strict_ = rules_.strict(asked[k]->state);
+      if (strict_) permit(node, side, f, k, *asked[k]);
       if (gains_.ready())
         all(f, *stumps[k], cuts_[k]);
       else
@@ -121,6 +132,33 @@ void OutputStumps::gather(const OutputNode& node, const std::vector<char>& side,
   for (int k = 0; k < 2; ++k) cuts_[k].count = count[k];
 }
 
+void OutputStumps::permit(const OutputNode& node, const std::vector<char>& side, std::size_t f,
+                          int k, const OutputStump& stump) {
+  may_.assign(stump.part.rows + 1, 0);
+  const int next = rules_.after(stump.state, f);
+  if (next < 0 || !rules_.ends(next) || !check_.split(stump.state, stump.part.row, stump.part.rows))
+    return;
+  const bool asked = rules_.asks_leaf(next);
+  below_.assign(static_cast<std::size_t>(rules_.sums), 0);
+  beside_ = below_;
+  for (std::size_t i = 0; asked && i < stump.part.rows; ++i) rules_.add(stump.part.row[i], beside_);
+  const std::vector<Loss> all = beside_;
+  std::uint32_t low = NumberRules::kNoRank;
+  std::size_t seen = 0;
+  for (std::size_t i = 0; i < node.rows; ++i) {
+    const std::uint32_t row = node.of(f)[i];
+    if (side[row] != k) continue;
+    const std::uint32_t high = data_.rank(f, row);
+    if (seen > 0 && high > low && rules_.open(f, low, high, stump.level)) {
+      for (std::size_t s = 0; s < all.size(); ++s) beside_[s] = all[s] - below_[s];
+      may_[seen] = !asked || (rules_.leaf_holds(next, below_) && rules_.leaf_holds(next, beside_));
+    }
+    if (asked) rules_.add(row, below_);
+    low = high;
+    ++seen;
+  }
+}
+
 // All cuts of a feature: the gains of their left sides, then of the right ones.
 void OutputStumps::all(std::size_t f, OutputStump& stump, Cuts& cuts) {
   const std::size_t m = cuts.count, columns = 1 + data_.targets;
@@ -157,7 +195,7 @@ void OutputStumps::all(std::size_t f, OutputStump& stump, Cuts& cuts) {
   std::size_t at = m;
   double value = std::min(stump.value, stump.upper) - tolerance_;
   for (std::size_t i = from; i < to; ++i)
-    if (lost_[i] < value) {
+    if (lost_[i] < value && permitted(cuts.place[i])) {
       value = lost_[i];
       at = i;
     }
@@ -191,7 +229,7 @@ void OutputStumps::fill(std::size_t f, OutputStump& stump, const Cuts& cuts, std
     return;
   }
   right = other;
-  if (place < leaf_rows_ || rest < leaf_rows_) return;
+  if (place < leaf_rows_ || rest < leaf_rows_ || !permitted(place)) return;
   stump.value = one + other;
   stump.feature = static_cast<int>(f);
   stump.bound = bound_at(f, cuts, cut);

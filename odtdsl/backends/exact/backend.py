@@ -24,7 +24,6 @@ from odtdsl.backends.base import (
 from odtdsl.backends.exact.lowering import (
     Features,
     Losses,
-    about_rules,
     features,
     least,
     losses,
@@ -107,18 +106,9 @@ class Exact(BackEnd):
 
             return tuple(diagram_objections(core))
         if core.targets is not None:
-            special = tuple(
-                Objection(
-                    form=need.form,
-                    origin=need.origin,
-                    reason="the search for number targets does not support this rule yet",
-                )
-                for need in _special(core)
-                if need.form is not Form.LINEAR_LEAF  # `regression.objections` looks at these
-            )
             from odtdsl.backends.exact import regression
 
-            return (*special, *about_rules(core), *regression.objections(core))
+            return tuple(regression.objections(core))
         return () if plain_of(core) is not None else tuple(ruled_objections(core))
 
     def starts(self, core: Core) -> tuple[Step, ...]:

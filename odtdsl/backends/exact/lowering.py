@@ -27,7 +27,7 @@ from odtdsl.problem.ir.forms import (
     demanded,
 )
 from odtdsl.problem.ir.problem import MAX_SEARCH_DEPTH
-from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTest, RawTree
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTest, RawTree, Visit
 
 MAX_LOSS_SUM = 2**53
 """Sums of scaled losses stay below this."""
@@ -239,6 +239,12 @@ def _is_demand(atom: Linear) -> bool:
     if measure.leaves or measure.columns is not None or measure.output is None:
         return False
     return int(measure.output.min(axis=1).sum()) + constant_of(measure) == atom.at_most
+
+
+def leaf_bound(clause: Clause) -> int | None:
+    """The k of a rule `leaves <= k` that stands alone; None for other rules."""
+    atom = clause.atom
+    return _leaf_bound(atom) if isinstance(atom, Linear) else None
 
 
 def _leaf_bound(atom: Linear) -> int | None:
@@ -529,7 +535,7 @@ def from_raw(core: Core, found: Features, tree: RawTree) -> engine.Tree | None:
         feature, cut = where.get((node.family, -1)), 0
         if feature is None:
             feature = where.get((node.family, node.test))
-        elif (cut := _allowed_cut(core, found, feature, node, visits[at].rows)) < 0:
+        elif (cut := _allowed_cut(core, found, feature, node, visits[at])) < 0:
             raise KeyError
         if feature is None:
             raise KeyError
@@ -548,18 +554,20 @@ def from_raw(core: Core, found: Features, tree: RawTree) -> engine.Tree | None:
     )
 
 
-def _allowed_cut(core: Core, found: Features, feature: int, split: RawSplit, rows: IntArray) -> int:
+def _allowed_cut(core: Core, found: Features, feature: int, split: RawSplit, visit: Visit) -> int:
     """The cut that parts the rows of a node as a threshold does, and may stand; -1 without.
 
     Between two neighbouring values of these rows there can be several, of which one is allowed.
     """
     family = core.families[split.family]
-    gap = local_gap(family, split.test, family.codes[rows])
+    gap = local_gap(family, split.test, family.codes[visit.rows])
     if gap is None:
         return -1
     shift = int(family.missing == "left")
     cuts = np.arange(gap[0], gap[1]) + shift
     allowed = found.allowed[feature]
+    if visit.level < len(found.by_level):
+        allowed = found.by_level[visit.level][feature]
     if allowed is not None:
         cuts = cuts[allowed[cuts]]
     kept = found.cuts[feature] if found.cuts else None

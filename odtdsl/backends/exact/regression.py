@@ -15,16 +15,20 @@ from fractions import Fraction
 import numpy as np
 
 from odtdsl.backends.base import Limits, Objection, Progress, RawAnswer, Report, StageOutcome
+from odtdsl.backends.exact import number_rules as rules_of_numbers
 from odtdsl.backends.exact.lowering import (
     features,
     from_raw,
+    leaf_bound,
     leaf_rows,
     least_leaf_rows,
     most_leaves,
     size_of,
     to_raw,
 )
+from odtdsl.backends.exact.number_rules import number_rules, taken
 from odtdsl.backends.exact.packed import Packed
+from odtdsl.backends.needs import form_of
 from odtdsl.base import engine
 from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.problem.ir.evaluate import Evaluation
@@ -38,6 +42,7 @@ from odtdsl.problem.ir.forms import (
     LinearStage,
     LossBound,
     Origin,
+    OutputSet,
     RegressionStage,
 )
 from odtdsl.problem.ir.problem import MAX_SEARCH_DEPTH
@@ -51,10 +56,11 @@ OBJECTIVE = Origin(rule="objective")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """The best tree under a bound on leaves; `value` and `bound` are of the first stage."""
+    """The best tree under a bound on leaves, if one was met; `value` and `bound` are of the first
+    stage."""
 
-    tree: RawTree
-    value: Fraction
+    tree: RawTree | None
+    value: Fraction | None
     bound: Fraction
     proven: bool
     refuted: bool
@@ -70,7 +76,9 @@ class RegressionSearch:
     ) -> None:
         self.core, self.limits, self.report = core, limits, report
         self.began = time.monotonic()
-        self.features = features(core)
+        self.rules = number_rules(core)
+        self.features = features(core) if self.rules is None else self.rules.features
+        self.native_rules = None if self.rules is None else self.rules.native()
         first = core.objective[0]
         assert isinstance(first, RegressionStage), "objections() asks for a loss first"
         assert core.targets is not None, "a loss of number targets has targets"
@@ -80,7 +88,7 @@ class RegressionSearch:
         total = core.n_rows if self.weights is None else int(first.loss.weights.sum())
         self.unit = self.factor / total  # what one of the engine's units of loss is worth
         self.target = np.ascontiguousarray(core.targets[:, 0])
-        self.vectors = takes_vectors(core)
+        self.vectors = takes_vectors(core) or self.rules is not None
         self.space = feasible_set(core) or anything(core.targets.shape[1])
         needed = core.tree.depth
         if needed is None:  # no reduced tree is deeper
@@ -89,7 +97,8 @@ class RegressionSearch:
         self.cut_off = self.depth < needed
         self.single = fitted(core, RawLeaf())
         self.slack = TOLERANCE * Evaluation(core, self.single).of_loss(first.loss)
-        self.starts = [self.single, *([] if start is None else [start])]
+        met = [self.single, *([] if start is None else [start])]
+        self.starts = [tree for tree in met if self._valid(tree)]
         self.timeline: list[Progress] = []
         self.later = False
 
@@ -100,19 +109,17 @@ class RegressionSearch:
         infeasible.
         """
         leaves = most_leaves(self.core, self.depth)
-        if leaves < 1:
+        if leaves < 1 or not self._possible():
             return RawAnswer(status="infeasible")
         best = self._search(leaves, self._upper())
-        if best.refuted or any(
-            not Evaluation(self.core, best.tree).keeps(clause)
-            for clause, _ in _loss_bounds(self.core)
-        ):
+        tree = best.tree
+        if best.refuted or tree is None or not self._bounded(tree):
             return self._without(best)
         outcomes = [StageOutcome(value=best.value, bound=best.bound, proven=best.proven)]
-        tree, counters, interrupted = best.tree, best.counters, best.interrupted
+        counters, interrupted = best.counters, best.interrupted
         for stage in self.core.objective[1:]:
             assert isinstance(stage, LinearStage), "objections() lets only leaves follow"
-            tree, least = self._fewest(best)
+            tree, least = self._fewest(best, tree)
             value = Evaluation(self.core, tree).stage_value(stage)
             bound = Fraction(
                 stage.measure.leaves * least + stage.measure.constant, stage.measure.denominator
@@ -131,6 +138,21 @@ class RegressionSearch:
             counters=counters,
             interrupted=interrupted or self.limits.interrupted(),
         )
+
+    def _possible(self) -> bool:
+        """Whether no rule is broken by every tree, as far as that shows before a search."""
+        never = any(c.scope is Scope.MODEL and not c.literals for c in self.core.clauses)
+        return not never and (self.rules is None or self.rules.possible)
+
+    def _valid(self, tree: RawTree) -> bool:
+        """Whether it keeps all rules but bounds on the loss: these are told of what is found."""
+        bounds = {id(clause) for clause, _ in _loss_bounds(self.core)}
+        return all(id(broken) in bounds for broken in Evaluation(self.core, tree).violations())
+
+    def _bounded(self, tree: RawTree) -> bool:
+        """Whether it keeps the bounds on the loss."""
+        found = Evaluation(self.core, tree)
+        return all(found.keeps(clause) for clause, _ in _loss_bounds(self.core))
 
     def _upper(self) -> Fraction | None:
         """The largest value of the first stage that the bounds on the loss admit."""
@@ -152,17 +174,17 @@ class RegressionSearch:
             interrupted=best.interrupted,
         )
 
-    def _fewest(self, best: _Found) -> tuple[RawTree, int]:
+    def _fewest(self, best: _Found, tree: RawTree) -> tuple[RawTree, int]:
         """A tree of the same value with the fewest leaves, and how many it takes at least."""
         self.later = True
-        tree, least = best.tree, 1
-        most = best.value + self.slack
+        least = 1
+        most = self._value(tree) + self.slack
         if not self.limits.proves:  # it would not end by itself where nothing is found
             return tree, least
         while least < (now := _count(tree)):
             middle = (least + now - 1) // 2
             found = self._search(middle, most)
-            if found.value <= most:
+            if found.tree is not None and self._value(found.tree) <= most:
                 tree = found.tree
             elif found.refuted:
                 least = middle + 1
@@ -178,14 +200,20 @@ class RegressionSearch:
         met = [tree for tree in self.starts if self._fits(tree, leaves)]
         if found.tree is not None:
             met.append(fitted(self.core, to_raw(self.core, self.features, found.tree)))
-        tree = min(reversed(met), key=self._value)
-        value = self._value(tree)
-        proven = found.status == "optimal"
-        bound = value if proven else min(value, self._of_engine(found.bound))
-        if self.cut_off:  # deeper trees were not looked at
-            bound = self._rest(1)
+        tree = min(reversed(met), key=self._value, default=None)
+        value = None if tree is None else self._value(tree)
+        proven = found.status == "optimal" and value is not None
+        bound = self._rest(1)
+        if value is None and math.isfinite(found.bound):
+            bound = max(bound, self._of_engine(found.bound))
+        elif value is None:
+            pass
+        elif not self.cut_off:  # else deeper trees were not looked at
+            bound = value if proven else min(value, self._of_engine(found.bound))
+        else:
             proven = value <= bound
-        self.starts.append(tree)
+        if tree is not None:
+            self.starts.append(tree)
         return _Found(
             tree=tree,
             value=value,
@@ -240,6 +268,7 @@ class RegressionSearch:
             loss=self.stage.loss.kind,
             max_leaves=leaves,
             leaf_price=float(self._price() / self.unit),
+            rules=self.native_rules,
         )
 
     def _of_numbers(self, leaves: int | None = None) -> engine.RegressionProblem:
@@ -255,7 +284,7 @@ class RegressionSearch:
 
     def _start(self, leaves: int) -> engine.Tree | None:
         """The best tree so far that fits, as the engine's."""
-        met = [tree for tree in self.starts[1:] if self._fits(tree, leaves)]
+        met = [tree for tree in self.starts if tree is not self.single and self._fits(tree, leaves)]
         return from_raw(self.core, self.features, min(met, key=self._value)) if met else None
 
     def _fits(self, tree: RawTree, leaves: int) -> bool:
@@ -332,14 +361,8 @@ def objections(core: Core) -> Iterator[Objection]:
             reason="the first stage of the objective must be `mse` or `mae`",
         )
         return
-    for clause in core.clauses:
-        kinds = {type(literal.atom) for literal in clause.literals}
-        if clause.scope is Scope.LEAF and kinds == {Linear} and leaf_rows(clause) is None:
-            yield Objection(
-                form=Form.LINEAR_LEAF,
-                origin=clause.origin,
-                reason="of rules on leaves, the search supports those on outputs and `size >= k`",
-            )
+    yield from _rules_refused(core)
+    yield from rules_of_numbers.objections(core)
     if takes_vectors(core):
         yield from _vectors_refused(core, first)
     if first.rest.leaves < 0 or first.rest.columns is not None:
@@ -357,6 +380,22 @@ def objections(core: Core) -> Iterator[Objection]:
     for clause, atom in _loss_bounds(core):
         if (reason := _bound_refused(clause, atom, first)) is not None:
             yield Objection(form=Form.LOSS_BOUND, origin=clause.origin, reason=reason)
+
+
+def _rules_refused(core: Core) -> Iterator[Objection]:
+    """Rules on the whole tree that no path, leaf or split keeps by itself."""
+    known = {id(clause) for clause in (*taken(core), *(c for c, _ in _loss_bounds(core)))}
+    for clause in core.clauses:
+        atoms = {type(literal.atom) for literal in clause.literals}
+        if id(clause) in known or leaf_rows(clause) is not None or atoms <= {OutputSet}:
+            continue
+        if clause.scope is Scope.MODEL and atoms == {Linear} and leaf_bound(clause) is not None:
+            continue
+        reason = "the search for number targets does not support this rule yet"
+        if OutputSet in atoms:
+            reason = "the search cannot make outputs depend on rows or columns"
+        form = form_of(clause.literals[0].atom, clause.scope)
+        yield Objection(form=form, origin=clause.origin, reason=reason)
 
 
 def takes_vectors(core: Core) -> bool:

@@ -27,6 +27,9 @@ struct NumberRows {
   std::vector<std::vector<std::uint32_t>>
       bound;  // [feature][cell]: ranks below it lie in this cell or a lower one
   std::vector<PointSet> hash;
+  std::vector<std::uint32_t> origin;  // the problem's row
+  const Problem* problem = nullptr;
+  const NumberRules* rules = nullptr;
   // What rows lose as a leaf under rules on outputs, price included; empty where all outputs may
   // be.
   std::function<double(const std::vector<std::uint32_t>&)> ruled;
@@ -37,10 +40,26 @@ struct NumberRows {
   NumberRows(const OutputRows& data, OutputValues& values, OutputGains& gains,
              std::size_t least_rows);
   // Whether cuts are told what they truly lose.
-  bool exact() const { return !ruled || gains != nullptr; }
+  bool exact() const { return (!ruled || gains != nullptr) && rules->leaf_conditions.empty(); }
+  std::uint32_t rank(std::size_t f, std::uint32_t row) const {
+    return problem->ranks(f)[origin[row]];
+  }
+  // Whether rows may be a leaf (be split) behind a path in a state.
+  bool may_end(int state, const std::uint32_t* row, std::size_t n) const {
+    return rules->ends(state) &&
+           (!rules->asks_leaf(state) || rules->leaf_holds(state, sums_of(row, n)));
+  }
+  bool may_split(int state, const std::uint32_t* row, std::size_t n) const {
+    return !rules->asks_split(state) || rules->split_holds(state, sums_of(row, n));
+  }
 
  private:
   void make_cells(const Problem& p, const std::vector<std::uint32_t>& row);
+  std::vector<Loss> sums_of(const std::uint32_t* row, std::size_t n) const {
+    std::vector<Loss> total(static_cast<std::size_t>(rules->sums), 0);
+    for (std::size_t i = 0; i < n; ++i) rules->add(origin[row[i]], total);
+    return total;
+  }
 };
 
 class NumberLosses {

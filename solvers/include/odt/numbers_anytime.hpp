@@ -46,10 +46,12 @@ class NumberAnytime {
 
  private:
   static constexpr std::size_t kAll = static_cast<std::size_t>(-1);
+  static constexpr double kNoTree = std::numeric_limits<double>::infinity();
 
   // The rows of a node in the order of every feature, then of every target that is wanted in order.
   struct View {
     std::size_t rows = 0;
+    int state = 0;  // of the path above
     std::vector<std::uint32_t> order;
     PointSet set;
     const std::uint32_t* of(std::size_t f) const { return order.data() + f * rows; }
@@ -69,7 +71,7 @@ class NumberAnytime {
     double noise = 0;   // chance that a cut is not the best one but one of the next
     bool even = false;  // cuts near the middle are preferred
   };
-  struct Side {  // of a cut: as a leaf, and its best split
+  struct Side {  // of a cut: as a leaf (infinite where none may stand), and its best split
     double single = 0, value = 0;
     Cut cut{0, 0, 0, 0};
     bool split = false;
@@ -82,6 +84,7 @@ class NumberAnytime {
     NumberTree::Ptr tree;  // none: not below `upper`
     double upper = 0, extra = 0;
     std::size_t most = 0;
+    int state = 0;
   };
   struct SetHash {
     std::size_t operator()(const PointSet& k) const { return static_cast<std::size_t>(k.low); }
@@ -94,8 +97,27 @@ class NumberAnytime {
   bool wide_enough(const View& view) const {
     return view.rows >= 2 && view.rows >= 2 * data_.least;
   }
-  double leaf_value(const std::uint32_t* rows, std::size_t n) {
-    return losses_.leaf(rows, n) + extra_;
+  // Infinite where the rules allow no leaf.
+  double leaf_value(int state, const std::uint32_t* rows, std::size_t n) {
+    return data_.may_end(state, rows, n) ? losses_.leaf(rows, n) + extra_ : kNoTree;
+  }
+  int after(int state, std::size_t feature) const { return data_.rules->after(state, feature); }
+  std::size_t level_of(const View& view) const {
+    return static_cast<std::size_t>(&view - views_.data());
+  }
+  // Whether a cut may stand between the rows i - 1 and i of a feature's order.
+  bool stands(const std::uint32_t* order, std::size_t f, std::size_t i, std::size_t level) const {
+    return data_.cell[f][order[i - 1]] != data_.cell[f][order[i]] &&
+           (!data_.rules->asks_cuts() ||
+            data_.rules->open(f, data_.rank(f, order[i - 1]), data_.rank(f, order[i]), level));
+  }
+  bool may_split(const View& view) const {
+    return wide_enough(view) && data_.may_split(view.state, view.of(0), view.rows);
+  }
+  // Whether the split of a tree may stand at a node.
+  bool admits(const View& view, const Cut& cut) const {
+    return after(view.state, cut.feature) >= 0 && may_split(view) &&
+           stands(view.of(cut.feature), cut.feature, cut.place, level_of(view));
   }
   Ptr leaf(const View& view);
   Ptr leaf_of(double value) const;
@@ -104,10 +126,11 @@ class NumberAnytime {
     const std::size_t f = static_cast<std::size_t>(tree.feature);
     return {0, f, tree.cell, place_of(view, f, tree.cell)};
   }
-  bool scan(const std::uint32_t* order, std::size_t f, std::size_t n,
+  bool scan(const std::uint32_t* order, std::size_t f, std::size_t n, std::size_t level,
             const std::uint32_t* const* by_target);
   std::vector<Cut> cuts(const View& view, std::size_t segments, bool even);
-  void settle(Side& side, std::vector<Cut>& best, const std::uint32_t* rows, std::size_t n);
+  void settle(Side& side, std::vector<Cut>& best, int state, const std::uint32_t* rows,
+              std::size_t n);
   void sides(const View& view, const Cut& cut, Side (&out)[2]);
   Ptr tree_of(const Side& side) const;
   Ptr stump(const View& view, const Ptr& one);

@@ -10,9 +10,19 @@
 
 namespace odt {
 
+// What is asked of a node beside its rows.
+struct OutputAsk {
+  Shape shape;
+  int state = 0;  // of the path above
+  std::size_t level = 0;
+  OutputAsk below(int leaves, int next) const {
+    return {odt::shape(shape.depth - 1, leaves), next, level + 1};
+  }
+};
+
 // Above the floor, prices of leaves included. `value`: of the best tree, if it is below what was
-// asked; `lower`: no tree without rules on leaf sizes has less; `least`: no tree under these rules
-// has less.
+// asked; `lower`: no tree without rules on leaf sizes, and under relaxed rules, has less; `least`:
+// no tree under all rules has less.
 struct OutputAnswer {
   double value = kUnbounded, lower = 0, least = 0;
   Plan plan;
@@ -29,7 +39,7 @@ class OutputFrontier {
     double bound() const { return left + right; }
   };
 
-  OutputFrontier(const OutputRows& data, const OutputNode& node, Shape shape,
+  OutputFrontier(const OutputRows& data, const OutputNode& node, const OutputAsk& ask,
                  std::size_t leaf_rows);
   // The open cut of the least bound, if that is below `limit`.
   bool pop(double limit, Span& span);
@@ -44,9 +54,13 @@ class OutputFrontier {
  private:
   static bool later(const Span& a, const Span& b);
   bool choose(Span& span) const;
+  bool open(std::size_t feature, std::size_t place) const;
   void push(const Span& span);
 
-  std::size_t rows_, leaf_rows_;
+  const OutputRows& data_;
+  const OutputNode& node_;
+  std::size_t level_, leaf_rows_;
+  bool strict_;
   std::vector<std::vector<std::uint32_t>> places_;  // per feature: rows left of each cut
   std::vector<Span> heap_;
   double dropped_ = kUnbounded;
@@ -57,11 +71,11 @@ class OutputLane {
   OutputLane(const OutputRows& data, Control& control, std::size_t leaf_rows,
              std::size_t cache_bytes, double tolerance);
 
-  // The best tree of a shape that loses less than `upper`.
-  OutputAnswer solve(const OutputNode& node, Shape shape, double upper, std::size_t level);
+  // The best tree that loses less than `upper`.
+  OutputAnswer solve(const OutputNode& node, const OutputAsk& ask, double upper);
   // Both sides of a cut of a node: exact where both may lose less than `limit` together.
-  void evaluate(const OutputNode& node, Shape shape, const OutputFrontier::Span& span,
-                std::size_t place, double limit, std::size_t level, OutputAnswer sides[2]);
+  void evaluate(const OutputNode& node, const OutputAsk& ask, const OutputFrontier::Span& span,
+                std::size_t place, double limit, OutputAnswer sides[2]);
   OutputValues& values() { return values_; }
   Counters counters() const;
 
@@ -70,8 +84,20 @@ class OutputLane {
     double value = kUnbounded, lower = 0, least = 0;
     Plan plan;
   };
+  struct Key {
+    PointSet set;
+    int depth, leaves, state;
+    bool operator==(const Key& o) const {
+      return set == o.set && depth == o.depth && leaves == o.leaves && state == o.state;
+    }
+  };
   struct Hash {
-    std::size_t operator()(const PointSet& k) const { return static_cast<std::size_t>(k.low); }
+    std::size_t operator()(const Key& k) const {
+      const std::uint64_t mark =
+          static_cast<std::uint64_t>(k.depth) << 32 | static_cast<std::uint32_t>(k.leaves);
+      return static_cast<std::size_t>(k.set.low ^ mark * 0x9e3779b97f4a7c15ULL ^
+                                      static_cast<std::uint64_t>(k.state) * 0xd6e8feb86659fd93ULL);
+    }
   };
   struct Level {
     OutputNode left, right;
@@ -80,19 +106,20 @@ class OutputLane {
   double leaf(const OutputNode& node) {
     return values_.leaf({node.of(0), node.rows, node.sums.data()}, kUnbounded);
   }
-  OutputAnswer leaf_of(std::size_t rows, double single, double upper) const;
-  OutputAnswer stump(const OutputNode& node, double single, double upper);
-  void stumps(const OutputNode& node, const OutputFrontier::Span& span, std::size_t place,
-              int leaves, const double most[2], double limit, OutputAnswer sides[2]);
-  void deeper(const OutputNode& node, Shape shape, const OutputFrontier::Span& span,
-              std::size_t place, const double most[2], double limit, std::size_t level,
-              OutputAnswer sides[2]);
-  void branch(const OutputNode& node, Shape shape, double upper, std::size_t level,
-              OutputAnswer& answer);
-  bool recall(const PointSet& key, double upper, OutputAnswer& answer);
-  void remember(const PointSet& key, const OutputAnswer& answer);
+  OutputAnswer leaf_of(const OutputPart& part, int state, double single, double upper);
+  OutputAnswer ruled(const OutputNode& node, const OutputAsk& ask, double single, double upper);
+  OutputAnswer stump(const OutputNode& node, const OutputAsk& ask, double single, double upper);
+  void stumps(const OutputNode& node, const OutputAsk& ask, const OutputFrontier::Span& span,
+              std::size_t place, const double most[2], double limit, OutputAnswer sides[2]);
+  void deeper(const OutputNode& node, const OutputAsk& ask, const OutputFrontier::Span& span,
+              std::size_t place, const double most[2], double limit, OutputAnswer sides[2]);
+  void branch(const OutputNode& node, const OutputAsk& ask, double upper, OutputAnswer& answer);
+  bool recall(const Key& key, double upper, OutputAnswer& answer);
+  void remember(const Key& key, const OutputAnswer& answer);
 
   const OutputRows& data_;
+  const NumberRules& rules_;
+  RuleCheck check_;
   Control& control_;
   std::size_t leaf_rows_, room_, cached_ = 0;
   double tolerance_;
@@ -102,7 +129,7 @@ class OutputLane {
   std::vector<std::unique_ptr<Level>> levels_;
   std::vector<char> side_;
   std::vector<double> sums_[2];
-  std::unordered_map<PointSet, Entry, Hash> cache_;
+  std::unordered_map<Key, Entry, Hash> cache_;
 };
 
 // `sides` as a tree, if it loses less than `limit`: then its value, else infinity.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "odt/number_rules.hpp"
 #include "odt/outputs.hpp"
 #include "odt/problem.hpp"
 
@@ -22,6 +23,7 @@ struct OutputProblem {
   std::vector<double> factor;  // per target: what its loss weighs
   OutputLoss loss = OutputLoss::squared;
   OutputSet set;
+  NumberRules rules;
   double leaf_price = 0;
   std::vector<std::int64_t> bounded;  // [row * minima + k]: each leaf needs these sums
   std::vector<std::int64_t> minima;

@@ -24,9 +24,11 @@ struct OutputRows {
   std::vector<std::uint32_t> cell;                 // [feature][row]: allowed cuts below the row
 
   OutputRows(const OutputProblem& problem, std::int32_t leaf_rows);
+  const NumberRules& rules() const { return problem.rules; }
   const double* of(std::uint32_t row) const { return sum.data() + row * width; }
   const std::uint32_t* cells(std::size_t f) const { return cell.data() + f * problem.base.rows; }
   bool free() const;  // whether every output is feasible
+  std::uint32_t rank(std::size_t f, std::uint32_t row) const { return problem.base.ranks(f)[row]; }
 
  private:
   void make_sums();

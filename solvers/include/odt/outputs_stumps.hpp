@@ -13,13 +13,14 @@ namespace odt {
 // One side: what it is asked, and its best leaf or split.
 struct OutputStump {
   OutputPart part;
+  int state = 0;  // of the path above
+  std::size_t level = 0;
   double upper = kUnbounded;   // nothing that loses this much is of interest
   double single = kUnbounded;  // loss as a leaf
-  double value =
-      kUnbounded;           // of the best split or leaf under rules on leaf sizes, if below `upper`
-  double lower = 0;         // no leaf or split without these rules has less
-  int feature = -1;         // -1: a leaf
-  std::uint32_t bound = 0;  // ranks below it go left
+  double value = kUnbounded;   // of the best split or leaf under the rules, if below `upper`
+  double lower = 0;            // no leaf or split under relaxed rules has less
+  int feature = -1;            // -1: a leaf
+  std::uint32_t bound = 0;     // ranks below it go left
 };
 
 class OutputStumps {
@@ -44,6 +45,10 @@ class OutputStumps {
   void scan(const OutputNode& node, const std::vector<char>& side, OutputStump* const stumps[2]);
   void gather(const OutputNode& node, const std::vector<char>& side, std::size_t f,
               OutputStump* const stumps[2]);
+  // Whether a side may be split, and by state of the sides, which of a feature's cuts may stand.
+  void permit(const OutputNode& node, const std::vector<char>& side, std::size_t f, int k,
+              const OutputStump& stump);
+  bool permitted(std::size_t place) const { return !strict_ || may_[place]; }
   void all(std::size_t f, OutputStump& stump, Cuts& cuts);
   void halve(std::size_t f, OutputStump& stump, const Cuts& cuts, std::size_t low, std::size_t high,
              double left, double right);
@@ -57,11 +62,16 @@ class OutputStumps {
   OutputValues& values_;
   Control& control_;
   Counters& counters_;
+  const NumberRules& rules_;
+  RuleCheck check_;
   std::size_t leaf_rows_;
   OutputGains gains_;
   Cuts cuts_[2];
   std::vector<double> packed_;  // [row]: weight and targets
   std::vector<double> rest_, lost_, gain_;
+  bool strict_ = false;    // of the side that is scanned: only some cuts may stand
+  std::vector<char> may_;  // then, per rows left of a cut
+  std::vector<Loss> below_, beside_;
   double tolerance_;
 };
 

@@ -1,0 +1,229 @@
+"""Rules on paths, splits and leaves as the search for number targets reads them.
+
+Bounds of that search rest on one property: whatever rows are taken away from a node, its best
+tree loses no more. States of the path that have it are their own relaxation; for each of the
+others there is one beside them that allows more and has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from odtdsl.backends.base import Objection
+from odtdsl.backends.exact.components import clipped
+from odtdsl.backends.exact.lowering import Features, deepest_of, leaf_rows, ruled_features
+from odtdsl.backends.exact.paths import NEVER, Paths, TooManyStates, clauses_of, paths
+from odtdsl.base import engine
+from odtdsl.datasets.table import IntArray
+from odtdsl.problem.ir.automata import PathAtom, on_paths, rules_of_paths
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.forms import Clause, Core, Form, Linear, Origin
+
+Condition = list[tuple[int, int]]
+"""Sums over rows and what they are at most; one of them holds."""
+
+MOST_RELAXED = 2_000
+"""Relaxed states; with more, one stands for all of them, which allows everything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NumberRules:
+    """The automaton with its relaxed states, and the conditions on rows.
+
+    Attributes
+    ----------
+    core
+        The core with only the rules that stand here.
+    features
+        The tests that may stand at any level.
+    """
+
+    core: Core
+    features: Features
+    states: Paths
+    next: npt.NDArray[np.int32]
+    relaxed: list[int]
+
+    @property
+    def possible(self) -> bool:
+        """Whether some path may stand."""
+        return self.states.need[0] < NEVER
+
+    def native(self) -> engine.NumberRules:
+        """The same in the engine."""
+        n_states, extra = len(self.states.need), len(self.next) - len(self.states.need)
+        nothing: tuple[tuple[int, ...], ...] = ((),) * extra
+        sums = _Sums(self.core.n_rows)
+        families = [self.core.families[family] for family, _ in self.features.tests]
+        first = [f.kind == "threshold" and f.missing == "left" for f in families]
+        last = [f.kind == "threshold" and f.missing == "right" for f in families]
+        missing = any(first) or any(last)
+        assert n_states + extra == len(self.relaxed)
+        return engine.NumberRules(
+            self.features.table(),
+            column=[family.column for family in families] or [0],
+            next=np.ascontiguousarray(self.next),
+            need=[*(0 if n >= NEVER else n for n in self.states.need), *[0] * extra],  # not met
+            relaxed=self.relaxed,
+            leaf_rules=(*self.states.leaf_rules, *nothing),
+            split_rules=(*self.states.split_rules, *nothing),
+            leaf=[sums.condition(clause) for clause in clauses_of(self.core, Scope.LEAF)],
+            split=[sums.condition(clause) for clause in clauses_of(self.core, Scope.SPLIT)],
+            value=sums.table(),
+            allowed_at=self.features.by_level,
+            missing_low=first if missing else [],
+            missing_high=last if missing else [],
+        )
+
+
+class _Sums:
+    """The sums over rows that conditions speak of, each once."""
+
+    def __init__(self, n_rows: int) -> None:
+        self.n_rows = n_rows
+        self.found: dict[bytes, tuple[int, IntArray]] = {}
+
+    def condition(self, clause: Clause) -> Condition:
+        return [
+            (self._index(atom), clipped(atom.at_most - atom.measure.constant))
+            for atom in (literal.atom for literal in clause.literals)
+            if isinstance(atom, Linear)
+        ]
+
+    def _index(self, atom: Linear) -> int:
+        values = np.zeros(self.n_rows, dtype=np.int64)
+        if atom.measure.rows is not None:
+            values += atom.measure.rows
+        if atom.measure.output is not None:
+            values += atom.measure.output[:, 0]
+        return self.found.setdefault(values.tobytes(), (len(self.found), values))[0]
+
+    def table(self) -> npt.NDArray[np.int64]:
+        columns = [values for _, values in self.found.values()]
+        return np.ascontiguousarray(np.array(columns, dtype=np.int64).reshape(-1, self.n_rows).T)
+
+
+# ---- which rules stand here
+
+
+def taken(core: Core) -> tuple[Clause, ...]:
+    """The clauses that are kept by the state of the path, and by sums over rows.
+
+    Least sizes of leaves alone, and rules on outputs, have ways of their own.
+    """
+    of_paths = {id(clause) for clause in rules_of_paths(core)}
+    return tuple(
+        clause
+        for clause in core.clauses
+        if id(clause) in of_paths
+        or (
+            clause.scope in (Scope.LEAF, Scope.SPLIT)
+            and leaf_rows(clause) is None
+            and all(isinstance(literal.atom, Linear | PathAtom) for literal in clause.literals)
+        )
+    )
+
+
+def asks_rows(core: Core) -> bool:
+    """Whether levels, missing cells, or conditions on rows restrict single splits and leaves."""
+    return (
+        any(rule.levels is not None for rule in core.filters)
+        or any(f.kind == "threshold" and f.missing is not None for f in core.families)
+        or any(not on_paths(clause) and clause.scope is not Scope.MODEL for clause in taken(core))
+    )
+
+
+def number_rules(core: Core) -> NumberRules | None:
+    """The rules of a core; None where it has none of these.
+
+    Raises
+    ------
+    TooManyStates
+        Of the rules on paths.
+    """
+    clauses = taken(core)
+    strict = asks_rows(core)
+    if not clauses and not strict:
+        return None
+    depth, _ = deepest_of(core)
+    asked = replace(core, clauses=clauses)
+    states = paths(asked, depth)
+    following, relaxed = _relaxed(states, strict=strict)
+    return NumberRules(
+        core=asked,
+        features=ruled_features(core, depth),
+        states=states,
+        next=following,
+        relaxed=relaxed,
+    )
+
+
+def objections(core: Core) -> Iterator[Objection]:
+    """Rules on paths that tell too many of them apart."""
+    try:
+        number_rules(core)
+    except TooManyStates:
+        yield Objection(
+            form=Form.BUDGET,
+            origin=Origin(rule="objective"),
+            reason="the rules on paths distinguish too many paths",
+        )
+
+
+# ---- relaxed states
+
+
+def _relaxed(states: Paths, *, strict: bool) -> tuple[npt.NDArray[np.int32], list[int]]:
+    """The automaton with the relaxed states behind its own, and the one of each state."""
+    count = len(states.need)
+    if states.closed and not strict:
+        return states.next, list(range(count))
+    if states.closed:
+        beside = np.where(states.next >= 0, states.next + count, -1).astype(np.int32)
+        return np.vstack([states.next, beside]), [*range(count, 2 * count)] * 2
+    rows, index = _without_some(states)
+    added = np.array(rows, dtype=np.int32).reshape(-1, states.next.shape[1])
+    first = np.vstack([states.next, np.where(added >= 0, added + count, -1).astype(np.int32)])
+    return first, [*(at + count for at in index), *range(count, count + len(rows))]
+
+
+def _without_some(states: Paths) -> tuple[list[list[int]], list[int]]:
+    """Paths that allowed ones become where tests are left out, as sets of states they may be in.
+
+    Returns the row of `next` of each set, and the set of each state.
+    """
+    behind = _behind(states)
+    known: dict[frozenset[int], int] = {}
+    for found in behind:
+        known.setdefault(found, len(known))
+    order, rows = list(known), []
+    for found in order:  # grows
+        columns: list[int] = []
+        for steps in states.next[sorted(found)].T.tolist():
+            after = frozenset[int]().union(*(behind[step] for step in steps if step >= 0))
+            if after and after not in known:
+                known[after] = len(known)
+                order.append(after)
+            columns.append(known[after] if after else -1)
+        rows.append(columns)
+        if len(order) > MOST_RELAXED:
+            tested = [max(column) >= 0 for column in states.next.T.tolist()]
+            return [[0 if some else -1 for some in tested]], [0] * len(behind)
+    return rows, [known[found] for found in behind]
+
+
+def _behind(states: Paths) -> list[frozenset[int]]:
+    """By state, it and all that can follow it."""
+    behind = [frozenset({state}) for state in range(len(states.need))]
+    changed = True
+    while changed:
+        changed = False
+        for state, row in enumerate(states.next.tolist()):
+            more = behind[state].union(*(behind[after] for after in row if after >= 0))
+            changed = changed or more != behind[state]
+            behind[state] = more
+    return behind

@@ -1,0 +1,104 @@
+"""Rules on number targets, proven by `exact`, against brute force over all trees.
+
+Every rule on paths, leaves and splits, with one and two targets, `mse`, `mae` and `poisson`.
+Run as a program, the file gives long runs: `python tests/test_number_rules.py --each 500`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from itertools import product
+
+import pytest
+from number_worlds import KINDS, LOSSES, NumberCase, number_case
+from scale import scaled
+
+import odtdsl
+from odtdsl.base.diagnostics.model import OdtError
+
+PAIRS = list(product(KINDS, LOSSES, (1, 2)))
+
+
+def solved(case: NumberCase, using: str = "exact", **options: object) -> str:
+    """Whether the answer is that of brute force; its status."""
+    result = odtdsl.parse(case.text).solve(using=using, frame=case.frame, **options)  # type: ignore[arg-type]
+    expected = case.optimum
+    if expected is None:
+        assert result.status == "infeasible", f"{result.status}\n{case}"
+        return result.status
+    least, leaves = expected
+    assert result.status == "optimal", f"{result.status}, best {expected}\n{case}"
+    assert result.audit is not None
+    assert result.audit.holds, str(case)
+    value, bound = result.stages[0].value, result.stages[0].bound
+    assert value is not None
+    assert bound is not None
+    assert case.near(float(value), least), f"{float(value)}, best {least}\n{case}"
+    assert case.near(float(bound), least), f"bound {float(bound)}, best {least}\n{case}"
+    if case.then_leaves:
+        assert result.stages[1].value == leaves, f"{result.stages[1]}, best {leaves}\n{case}"
+    return result.status
+
+
+@pytest.mark.parametrize(("scope", "term"), KINDS)
+def test_the_optimum_under_rules_is_that_of_brute_force(scope: str, term: str) -> None:
+    found = Counter[str]()
+    for loss, targets in product(LOSSES, (1, 2)):
+        for seed in range(scaled(20)):
+            found[solved(number_case(scope, term, loss, targets, seed))] += 1
+    assert found["optimal"]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_anytime_search_keeps_the_rules(loss: str) -> None:
+    """Nor is it worse than what is grown under them; and never better than the optimum."""
+    met = 0
+    for seed in range(scaled(60, least=8)):
+        scope, term = KINDS[seed % len(KINDS)]
+        case = number_case(scope, term, loss, 1 + seed % 2, f"anytime {seed}")
+        grown = odtdsl.parse(case.text).solve(using="greedy", frame=case.frame)
+        text = f"{case.text}\nsolve using search(steps = 3)"
+        found = odtdsl.parse(text).solve(frame=case.frame)
+        if found.tree is None:
+            assert grown.tree is None, str(case)
+            continue
+        assert found.audit is not None
+        assert found.audit.holds, str(case)
+        value = found.stages[0].value
+        assert value is not None
+        assert case.optimum is not None, str(case)
+        assert float(value) >= case.optimum[0] - 1e-9 * (1 + case.optimum[0]), str(case)
+        if grown.stages[0].value is not None:
+            assert value <= grown.stages[0].value, str(case)
+        met += 1
+    assert met
+
+
+def main() -> None:
+    """Counts by rule as JSON lines; a difference is told with the spec that shows it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--each", type=int, default=50, help="instances per pair")
+    parser.add_argument("--from", type=int, default=0, dest="first", help="the first seed")
+    parser.add_argument("--only", default="", help="rules whose name has this part")
+    options = parser.parse_args()
+    wrong = 0
+    for scope, term in KINDS:
+        if options.only not in f"{scope} {term}":
+            continue
+        found = Counter[str]()
+        for loss, targets in product(LOSSES, (1, 2)):
+            for seed in range(options.first, options.first + options.each):
+                try:
+                    found[solved(number_case(scope, term, loss, targets, seed))] += 1
+                except (AssertionError, OdtError, RuntimeError) as difference:
+                    found["DIFFERENT"] += 1
+                    print(f"# {scope} {term} {loss} {targets} {seed}: {difference}", flush=True)
+        wrong += found["DIFFERENT"]
+        print(json.dumps({"rule": f"{scope} {term}", **found}), flush=True)
+    raise SystemExit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
