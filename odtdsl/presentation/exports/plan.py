@@ -66,6 +66,16 @@ class Column:
     by_value: bool = False
     numerals: tuple[tuple[int | float, tuple[str, ...]], ...] = ()
 
+    @property
+    def level_texts(self) -> tuple[str, ...]:
+        """The levels as data write them, whole numbers without a point."""
+        return tuple(
+            level_text(int(level))
+            if not isinstance(level, str) and level.is_integer() and _is_float(int(level))
+            else level_text(level)
+            for level in self.levels
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AtMost:
@@ -82,6 +92,16 @@ class Within:
     high: float
     closed: bool
 
+    @property
+    def ends(self) -> tuple[tuple[Literal[">=", "<=", "<"], float], ...]:
+        """What cells within compare as, each with its number: of finite ends only."""
+        ends: list[tuple[Literal[">=", "<=", "<"], float]] = []
+        if not math.isinf(self.low):
+            ends.append((">=", self.low))
+        if not math.isinf(self.high):
+            ends.append(("<=" if self.closed else "<", self.high))
+        return tuple(ends)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneOf:
@@ -92,6 +112,10 @@ class OneOf:
 
 
 Condition = AtMost | Within | OneOf
+
+Reader = Literal["number", "text", "cell", "known", "there"]
+"""What programs read cells with: numbers or texts, both by way of cells; and what refuses cells
+that are no level, or missing ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +215,18 @@ class Plan:
     def literal(self) -> tuple[Column, ...]:
         """Columns of texts of which some are numbers, to be written as the levels are."""
         return tuple(c for c in self.columns if c.numerals)
+
+    @property
+    def readers(self) -> tuple[Reader, ...]:
+        """What a program needs to read its columns."""
+        needed: dict[Reader, bool] = {
+            "number": any(c.kind == "number" for c in self.columns),
+            "text": any(c.kind == "text" for c in self.columns),
+            "cell": bool(self.columns),
+            "known": any(c.ordered for c in self.columns),
+            "there": any(c.weighed for c in self.columns),
+        }
+        return tuple(reader for reader in needed if needed[reader])
 
     def forks(self) -> Iterator[Fork]:
         """All splits, each before those below it, left before right."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 
@@ -69,7 +68,7 @@ class _Writer:
         yield ""
         yield "#include <math.h>"
         yield "#include <stddef.h>"
-        if any(column.kind == "text" for column in plan.columns):
+        if "text" in plan.readers:
             yield "#include <string.h>"
         yield ""
         yield from self.struct()
@@ -86,7 +85,7 @@ class _Writer:
         yield from self.promise()
         yield f"int {name}({row});"
         yield ""
-        if any(column.kind == "text" for column in plan.columns):
+        if "text" in plan.readers:
             yield "static int is(const char *cell, const char *text)"
             yield "{"
             yield "    return cell != NULL && strcmp(cell, text) == 0;"
@@ -205,10 +204,8 @@ def passes(question: CellTest, cell: str) -> str:
             return "0"
         case OneOf(values=values):
             return " || ".join(equal(cell, value) for value in values)
-        case Within(low=low, high=high, closed=closed):
-            parts = [] if math.isinf(low) else [f"{cell} >= {number(low)}"]
-            if not math.isinf(high):
-                parts.append(f"{cell} {'<=' if closed else '<'} {number(high)}")
+        case Within(ends=ends):
+            parts = [f"{cell} {sign} {number(end)}" for sign, end in ends]
             return " && ".join(parts) or f"!isnan({cell})"
 
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator
 
 from odtdsl.datasets.dataset import Value
-from odtdsl.datasets.levels import level_text
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.names import comment, identifiers, program_name
 from odtdsl.presentation.exports.plan import (
     TITLE,
     AtMost,
-    Cell,
     CellTest,
     Column,
     Fork,
@@ -21,6 +18,7 @@ from odtdsl.presentation.exports.plan import (
     OneOf,
     Plan,
     Plane,
+    Reader,
     Term,
     Within,
 )
@@ -147,6 +145,13 @@ function _there(cell, name) {
     return cell;
 }
 """
+READERS: dict[Reader, str] = {
+    "number": NUMBER,
+    "text": TEXT,
+    "cell": CELL,
+    "known": KNOWN,
+    "there": THERE,
+}
 
 
 def to_javascript(plan: Plan, name: str | None = None) -> str:
@@ -196,8 +201,8 @@ class _Writer:
             yield f"    const {cell} = {read(column)};"
         yield from self.item(plan.root, "    ")
         yield "}"
-        for helper in self.helpers():
-            yield from helper.rstrip("\n").split("\n")
+        for reader in plan.readers:
+            yield from READERS[reader].rstrip("\n").split("\n")
 
     def promise(self) -> Iterator[str]:
         if self.plan.classes:
@@ -205,19 +210,6 @@ class _Writer:
         else:
             what = "output" if len(self.plan.targets) == 1 else "outputs, an array,"
         yield f"// The {what} of a row: an object with a cell for each column; null is missing."
-
-    def helpers(self) -> Iterator[str]:
-        columns = self.plan.columns
-        if any(c.kind == "number" for c in columns):
-            yield NUMBER
-        if any(c.kind == "text" for c in columns):
-            yield TEXT
-        if columns:
-            yield CELL
-        if any(c.ordered for c in columns):
-            yield KNOWN
-        if any(c.weighed for c in columns):
-            yield THERE
 
     def item(self, item: Item, indent: str) -> Iterator[str]:
         """Right sides follow without `else`, so that only left sides are nested."""
@@ -268,10 +260,8 @@ def passes(question: CellTest, cell: str) -> str:
             return f"{cell} === {literal(value)}"
         case OneOf(values=values):
             return f"{array(values)}.includes({cell})"
-        case Within(low=low, high=high, closed=closed):
-            parts = [] if math.isinf(low) else [f"{cell} >= {literal(low)}"]
-            if not math.isinf(high):
-                parts.append(f"{cell} {'<=' if closed else '<'} {literal(high)}")
+        case Within(ends=ends):
+            parts = [f"{cell} {sign} {literal(end)}" for sign, end in ends]
             return " && ".join(parts) or f"!Number.isNaN({cell})"
 
 
@@ -279,7 +269,7 @@ def read(column: Column) -> str:
     """The call that reads a column."""
     name = literal(column.name)
     if column.kind == "number":
-        known = "" if column.by_value else f", {array(map(_written, column.levels))}"
+        known = "" if column.by_value else f", {array(column.level_texts)}"
         call = f"_number(row, {name}{f', true{known}' if column.levels else ''})"
     else:
         pairs = ", ".join(f"[{literal(x)}, {array(texts)}]" for x, texts in column.numerals)
@@ -287,12 +277,6 @@ def read(column: Column) -> str:
     if column.ordered:
         call = f"_known({call}, {name}, {array(column.levels)})"
     return f"_there({call}, {name})" if column.weighed else call
-
-
-def _written(level: Cell) -> str:
-    """The text of a level of a column of numbers, where whole ones are floats too."""
-    assert not isinstance(level, str), "a column of numbers has no other levels"
-    return level_text(int(level) if level.is_integer() and abs(level) <= 2**53 else level)
 
 
 def array(values: Iterable[Value]) -> str:

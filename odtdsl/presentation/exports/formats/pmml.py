@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
@@ -28,6 +27,7 @@ from odtdsl.presentation.exports.plan import (
 )
 
 NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+SIGNS = {">=": "greaterOrEqual", "<=": "lessOrEqual", "<": "lessThan"}
 
 
 def to_pmml(plan: Plan, name: str | None = None) -> str:
@@ -243,10 +243,7 @@ def condition(field: str, asked: Condition) -> str:
             return simple(field, "equal", "")
         parts = [simple(field, "equal", value) for value in asked.values]
         return parts[0] if len(parts) == 1 else _compound("or", parts)
-    parts = [] if math.isinf(asked.low) else [simple(field, "greaterOrEqual", asked.low)]
-    if not math.isinf(asked.high):
-        sign = "lessOrEqual" if asked.closed else "lessThan"
-        parts.append(simple(field, sign, asked.high))
+    parts = [simple(field, SIGNS[sign], end) for sign, end in asked.ends]
     if not parts:
         # Each number is one or the other: true, and unknown where there is none.
         parts = [simple(field, "lessOrEqual", 0.0), simple(field, "greaterThan", 0.0)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from odtdsl.datasets.levels import level_text
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.names import identifiers, program_name
 from odtdsl.presentation.exports.plan import (
@@ -18,6 +17,7 @@ from odtdsl.presentation.exports.plan import (
     OneOf,
     Plan,
     Plane,
+    Reader,
     Term,
     Within,
 )
@@ -94,6 +94,13 @@ def _there(cell, name):
         raise ValueError(f"{name!r} is missing, and a hyperplane weighs it")
     return cell
 '''
+READERS: dict[Reader, str] = {
+    "number": NUMBER,
+    "text": TEXT,
+    "cell": CELL,
+    "known": KNOWN,
+    "there": THERE,
+}
 
 
 def to_python(plan: Plan, name: str | None = None) -> str:
@@ -145,9 +152,9 @@ class _Writer:
         for column, cell in zip(plan.columns, self.cells, strict=True):
             yield f"    {cell} = {read(column)}"
         yield from self.item(plan.root, "    ")
-        for helper in self.helpers():
+        for reader in plan.readers:
             yield ""
-            yield from helper.rstrip("\n").split("\n")
+            yield from READERS[reader].rstrip("\n").split("\n")
 
     def promise(self) -> str:
         if self.plan.classes:
@@ -155,19 +162,6 @@ class _Writer:
         else:
             what = "output" if len(self.plan.targets) == 1 else "outputs, a tuple,"
         return f"The {what} of a row: a mapping of column names to cells; None is missing."
-
-    def helpers(self) -> Iterator[str]:
-        columns = self.plan.columns
-        if any(c.kind == "number" for c in columns):
-            yield NUMBER
-        if any(c.kind == "text" for c in columns):
-            yield TEXT
-        if columns:
-            yield CELL
-        if any(c.ordered for c in columns):
-            yield KNOWN
-        if any(c.weighed for c in columns):
-            yield THERE
 
     def item(self, item: Item, indent: str) -> Iterator[str]:
         """Right sides follow without `else`, so that only left sides are nested."""
@@ -223,19 +217,11 @@ def passes(question: CellTest, cell: str) -> str:
             )
 
 
-def _numbers(column: Column) -> Iterator[int | float]:
-    """The levels of a column of numbers, whole ones as integers."""
-    for level in column.levels:
-        assert not isinstance(level, str), "a column of numbers has no other levels"
-        yield int(level) if level.is_integer() and abs(level) <= 2**53 else level
-
-
 def read(column: Column) -> str:
     """The call that reads a column."""
     name = ascii(column.name)
     if column.kind == "number":
-        texts = tuple(level_text(level) for level in _numbers(column))
-        known = "" if column.by_value else f", texts={texts!a}"
+        known = "" if column.by_value else f", texts={column.level_texts!a}"
         call = f"_number(row, {name}{f', other=True{known}' if column.levels else ''})"
     else:
         numerals = dict(column.numerals)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from fractions import Fraction
@@ -183,10 +182,8 @@ def _passes(question: CellTest, cell: str) -> str:
             return f"{cell} = {literal(value)}"
         case OneOf(values=values):
             return f"{cell} IN ({', '.join(map(literal, values))})"
-        case Within(low=low, high=high, closed=closed):
-            parts = [] if math.isinf(low) else [f"{cell} >= {number(low)}"]
-            if not math.isinf(high):
-                parts.append(f"{cell} {'<=' if closed else '<'} {number(high)}")
+        case Within(ends=ends):
+            parts = [f"{cell} {sign} {number(end)}" for sign, end in ends]
             return " AND ".join(parts) or f"{cell} IS NOT NULL"
 
 
