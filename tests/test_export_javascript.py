@@ -188,14 +188,17 @@ def test_a_row_without_a_column_is_an_error_and_undefined_is_missing(tmp_path: P
     (tmp_path / "run.mjs").write_text(
         'import { score } from "./tree.mjs";\n'
         "const kinds = [];\n"
-        'for (const row of [{}, null, { constructor: {} }, { constructor: Symbol("s") }]) {\n'
-        "    try { score(row); } catch (error) { kinds.push(error.name); }\n"
+        "let last;\n"
+        "const cells = [{}, Symbol(), Object.create(null)].map((x) => ({ constructor: x }));\n"
+        "for (const row of [{}, null, ...cells]) {\n"
+        "    try { score(row); } catch (error) { kinds.push(error.name); last = error.message; }\n"
         "}\n"
         "const missing = [undefined, null, NaN].map((x) => score({ constructor: x }));\n"
-        "console.log(JSON.stringify([kinds, missing]));\n"
+        "console.log(JSON.stringify([kinds, last, missing]));\n"
     )
     assert json.loads(node("run.mjs", tmp_path)) == [
-        ["TypeError", "TypeError", "RangeError", "RangeError"],
+        ["TypeError", "TypeError", "RangeError", "RangeError", "RangeError"],
+        '"constructor" must be a finite number, not object',
         ["low or missing"] * 3,
     ]
 

@@ -51,10 +51,15 @@ function _number(row, name, other = false, texts = null) {
     }
     if (Math.abs(number) === Infinity && !other) {
         throw new RangeError(
-            `${JSON.stringify(name)} must be a finite number, not ${String(cell)}`
+            `${JSON.stringify(name)} must be a finite number, not ${_shown(cell)}`
         );
     }
     return number;
+}
+
+// A cell as a message shows it: not every object can be written.
+function _shown(cell) {
+    return ["string", "number", "bigint"].includes(typeof cell) ? String(cell) : typeof cell;
 }
 """
 TEXT = """
