@@ -28,7 +28,7 @@ ODT = [sys.executable, "-m", "odtdsl"]
 FULL = Path("/dev/full")
 
 needs_full = pytest.mark.skipif(not FULL.is_char_device(), reason="this system has no /dev/full")
-posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+posix = pytest.mark.skipif(os.name != "posix", reason="this system has no POSIX signals")
 
 
 @pytest.fixture
@@ -232,7 +232,10 @@ def test_a_failing_keep_file_does_not_end_a_tuning(
     assert (code, "chosen: " in out, "F301" in err) == (1, True, True)
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
+@pytest.mark.skipif(
+    os.name != "posix" or os.geteuid() == 0,
+    reason="needs a POSIX user who is not root: root may write anywhere",
+)
 def test_what_may_not_be_written_is_told_before_the_search(folder: Path) -> None:
     (folder / "locked").mkdir()
     (folder / "locked").chmod(0o500)

@@ -76,7 +76,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_measurement_prints_its_table(words: str, data: Path) -> None:
     what, *options = words.split()
     if what == "memory" and not Path("/proc/self/clear_refs").exists():
-        pytest.skip("peaks of memory are read from /proc")
+        pytest.skip("this system has no /proc/self/clear_refs, from which peaks of memory are read")
     chosen = [] if what == "scaling" else ["--sets", "tiny"]
     printed = printed_by("exact.py", [what, *chosen, *options], data)
     rows = [line.count("|") for line in printed.splitlines() if line.startswith("|")]

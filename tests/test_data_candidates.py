@@ -168,7 +168,7 @@ def test_iris_with_three_bins() -> None:
 def test_haberman_with_three_bins() -> None:
     folder = os.environ.get("ODTDSL_DATA")
     if folder is None:
-        pytest.skip("ODTDSL_DATA is not set: no outside data")
+        pytest.skip("ODTDSL_DATA does not name the folder of public data")
     request = DataRequest(kind="file", name="cases/haberman.csv")
     *features, target = read(request, base=Path(folder)).columns.values()
     tests = in_bin_tests([c.numbers for c in features if c.numbers is not None])

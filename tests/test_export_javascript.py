@@ -26,7 +26,7 @@ from odtdsl.predictors.tree import Tree
 from odtdsl.presentation.exports.formats.javascript import WORDS
 
 needs_node = pytest.mark.skipif(
-    shutil.which("node") is None, reason="node runs the exports to JavaScript"
+    shutil.which("node") is None, reason="node is not installed: it runs the exports"
 )
 AGE = ColumnType(name="age", kind="number")
 

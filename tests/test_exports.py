@@ -223,7 +223,7 @@ def rows_of(name: str) -> tuple[tuple[ColumnType, ...], list[Row]]:
         return tuple(ColumnType(name=x, kind="number") for x in names), rows
     folder = os.environ.get("ODTDSL_DATA")
     if folder is None:
-        pytest.skip("the set is in the folder that ODTDSL_DATA names")
+        pytest.skip("ODTDSL_DATA does not name the folder of public data")
     with open(Path(folder) / "cases" / name, encoding="utf-8", newline="") as file:
         found = list(csv.DictReader(file))
     levels = LEVELS[name]

@@ -67,7 +67,7 @@ def test_solvers_of_debian_find_the_least_trees_of_the_study(name: str, tmp_path
     if shutil.which(name) is None:
         pytest.skip(f"{name} is not on PATH (Debian: apt-get install {name})")
     if folder is None:
-        pytest.skip("ODTDSL_DATA is not set")
+        pytest.skip("ODTDSL_DATA does not name the folder of public data")
     for table, target, depth, leaves in STUDY:
         file = Path(folder) / "sat" / f"{table}.csv"
         spec = odtdsl.parse(

@@ -103,7 +103,7 @@ def test_names_of_the_library_of_c_are_no_names_of_functions(name: str) -> None:
             small("y").export(to, name=name)
 
 
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc compiles the exports to C")
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed: it runs the exports")
 @pytest.mark.parametrize("name", ["row", "product", "total", "outputs", "x_age", "age", "logit"])
 def test_other_names_compile(name: str, tmp_path: Path) -> None:
     path = tmp_path / "model.c"

@@ -463,7 +463,7 @@ def study(name: str, objective: str) -> odtdsl.Model:
     )
 
 
-@pytest.mark.skipif(DATA is None, reason="needs ODTDSL_DATA")
+@pytest.mark.skipif(DATA is None, reason="ODTDSL_DATA does not name the folder of public data")
 @pytest.mark.parametrize(
     ("name", "depth", "leaves"),
     [

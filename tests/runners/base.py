@@ -52,10 +52,10 @@ class Runner:
     def said(self, models: list[Model], rows: list[list[Row]], folder: Path) -> list[list[Any]]:
         """What `run` says; skips the test where something is not installed."""
         for package in self.packages:
-            pytest.importorskip(package, reason=f"{package} runs exports")
+            pytest.importorskip(package, reason=f"{package} is not installed: it runs the exports")
         for program in self.programs:
             if shutil.which(program) is None:
-                pytest.skip(f"{program} runs exports")
+                pytest.skip(f"{program} is not installed: it runs the exports")
         return self.run(models, rows, folder)
 
     def says(self, model: Model, rows: list[Row], folder: Path) -> list[Any]:
