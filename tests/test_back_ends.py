@@ -138,7 +138,7 @@ def test_a_back_end_is_added_by_its_class_and_an_entry() -> None:
     assert found.entries[-1].result is not None
     with pytest.raises(OdtError, match="a stump is a stump"):
         odtdsl.solve(SPEC.replace("depth <= 1", "leaves <= 2"), frame=ROWS, using="stump")
-    with pytest.raises(OdtError, match="`--order down` is a direction of `stump`"):
+    with pytest.raises(OdtError, match="`order` is an option of `stump`, not of `exact`"):
         back_end("exact", variant(order="down"))
     assert {one.name: one.state for one in health.examine()}["back end stump"] == "ok"
 
@@ -171,15 +171,15 @@ def test_an_option_of_the_entry_is_one_of_python_commands_and_specs(tmp_path: Pa
         assert (shown.exit_code, json.loads(shown.stdout)["backend"]) == (0, "stump")
         assert odt.invoke(command(kind), [str(path), "--tries", "0"]).exit_code == 2
     shown = odt.invoke(command(Solve), [str(path), "--order", "left"])
-    assert "write `--order up` or `--order down`" in shown.output
+    assert "it is `up` or `down`" in shown.output
 
 
 @pytest.mark.usefixtures("toy")
 @pytest.mark.parametrize(
     ("options", "code", "told"),
     [
-        ({"tries": 0}, "U322", "`--tries 0` is not a whole number from 1 to 1,000,000"),
-        ({"tries": "many"}, "U322", "write `--tries 1`"),
+        ({"tries": 0}, "U322", "`tries` must be a whole number from 1 to 1,000,000, not `0`"),
+        ({"tries": "many"}, "U322", "give it a number such as 1"),
         ({"tries": "²"}, "U322", "a whole number"),
         ({"tries": 10**7}, "U322", "a whole number"),
         ({"tires": 5}, "U322", "did you mean `tries`?"),
@@ -187,13 +187,35 @@ def test_an_option_of_the_entry_is_one_of_python_commands_and_specs(tmp_path: Pa
         ({"steps": 5}, "U322", "set it in the spec: `using search(steps = 1000)`"),
         ({"solver": 5}, "U318", "`5`"),
         ({5: "rc2"}, "U322", "no back end has an option `5`"),
-        ({"order": "left"}, "U302", "write `--order up` or `--order down`"),
-        ({"order": "up", "model": "odd"}, "U302", "belong to different back ends"),
+        ({"order": "left"}, "U302", "no value `left` = note: it is `up` or `down`"),
+        ({"order": "up", "model": "odd"}, "U302", "are options of different back ends"),
     ],
 )
 def test_wrong_options(options: dict[str, str | int], code: str, told: str) -> None:
     with pytest.raises(OdtError) as caught:
         odtdsl.solve(SPEC, frame=ROWS, options=options)
+    assert [one.code for one in caught.value.diagnostics] == [code]
+    assert told in " ".join(str(caught.value).split())
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "told"),
+    [
+        ({"options": "solver"}, "U401", 'pass a mapping, such as `{"solver": "rc2"}`'),
+        ({"options": ["solver"]}, "U401", "options cannot be ['solver']"),
+        ({"options": {"solver": ["rc2"]}}, "U318", "['rc2']"),
+        ({"model": ["odd"]}, "U302", "it is `pattern`, `subtrees`, `cptree` or `odd`"),
+        ({"using": ["exact"]}, "B101", "the back ends are"),
+        ({"using": 3}, "B101", "the back end `3`"),
+        ({"threads": "many"}, "U401", "threads cannot be 'many'"),
+        ({"threads": 0}, "K116", "from 1 to 256"),
+        ({"seed": 0.5}, "U401", "a seed cannot be 0.5"),
+        ({"seed": 2**31}, "K116", "below 2147483648"),
+    ],
+)
+def test_arguments_of_a_wrong_kind(given: dict[str, Any], code: str, told: str) -> None:
+    with pytest.raises(OdtError) as caught:
+        odtdsl.solve(SPEC, frame=ROWS, **given)
     assert [one.code for one in caught.value.diagnostics] == [code]
     assert told in " ".join(str(caught.value).split())
 
@@ -210,6 +232,8 @@ def test_wrong_options(options: dict[str, str | int], code: str, told: str) -> N
         ("stump(order = up 5)", "`order` takes a word without a number"),
         ("stump(tires = 5)", "did you mean `tries`?"),
         ("exact(tries = 5)", "`using stump(order = up, tries = 1)`"),
+        ("milp(modle = ood)", '`--model odd`, in Python `options={"model": "odd"}`'),
+        ("sat(solver = 5)", "`solver` is set outside the spec: `--solver glucose4`"),
         ("greedy(split = 5)", "growth `5` is unknown"),
     ],
 )

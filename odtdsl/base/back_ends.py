@@ -89,8 +89,13 @@ class Option:
         if self.kind == "whole":
             return self._number(value)
         if self.values and value not in self.values:
-            ways = " or ".join(f"`--{self.name} {one}`" for one in self.values)
-            raise error("U302", f"`--{self.name} {value}` is unknown", helps=(f"write {ways}",))
+            near = closest(str(value), self.values)
+            raise error(
+                "U302",
+                f"the option `{self.name}` has no value `{value}`",
+                notes=(f"it is {_or([f'`{one}`' for one in self.values])}",),
+                helps=(f"did you mean `{near}`?",) if near else (),
+            )
         return str(value)
 
     def _number(self, value: Value) -> int:
@@ -99,8 +104,8 @@ class Option:
         if not plain or not self.least <= int(text) <= self.most:
             raise error(
                 "U322",
-                f"`--{self.name} {value}` is not {self.wish}",
-                helps=(f"write `--{self.name} {self.shown}`",),
+                f"the option `{self.name}` must be {self.wish}, not `{value}`",
+                helps=(f"give it a number such as {self.shown}",),
             )
         return int(text)
 
@@ -189,6 +194,7 @@ _ENTRIES = (
                 name="solver",
                 what="solver",
                 help="Solver of sat, such as glucose4 or rc2.",
+                example="glucose4",
                 in_specs=False,
             ),
         ),
@@ -282,8 +288,8 @@ def entry_of(name: str) -> Entry:
     """
     if name == AUTO:
         return _PORTFOLIO
-    if name not in ENTRIES:
-        near = closest(name, names())
+    if str(name) not in ENTRIES:
+        near = closest(str(name), names())
         raise error(
             "B101",
             f"the back end `{name}` is not part of this version",
@@ -349,13 +355,13 @@ class Variant:
         OdtError
             U302: they are another's.
         """
-        for name, value in self.given:
-            owner, option = _owner(name)
-            if owner.name != back_end:
+        for name, _ in self.given:
+            owner = _owner(name)[0].name
+            if owner != back_end:
                 raise error(
                     "U302",
-                    f"`--{name} {value}` is a {option.what} of `{owner.name}`",
-                    helps=(f"add `--using {owner.name}`",),
+                    f"`{name}` is an option of `{owner}`, not of `{back_end}`",
+                    helps=(f'use `{owner}` (`--using {owner}`, in Python `using="{owner}"`)',),
                 )
         return dict(self.given)
 
@@ -375,9 +381,9 @@ def variant(options: Mapping[str, Value] | None = None, /, **named: Value | None
     given = [(name, value) for name, value in asked.items() if value is not None]
     owners = {_owner(name)[0].name for name, _ in given}
     if len(owners) > 1:
-        flags = " and ".join(f"`--{name}`" for name, _ in given)
-        helps = ("remove one of them",)
-        raise error("U302", f"{flags} belong to different back ends", helps=helps)
+        names_ = " and ".join(f"`{name}` of `{_owner(name)[0].name}`" for name, _ in given)
+        helps = ("give the options of one of them only",)
+        raise error("U302", f"{names_} are options of different back ends", helps=helps)
     return Variant(tuple((name, _owner(name)[1].read(value)) for name, value in given))
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Literal, assert_never
 
-from odtdsl.base.back_ends import Option, names, settings, wishes
+from odtdsl.base.back_ends import Option, names, offered, settings, wishes
+from odtdsl.base.diagnostics.suggest import closest
 from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.language import ast
 from odtdsl.language.expressions import number_text
@@ -272,14 +273,13 @@ def _settings(option: ast.Using, reporter: Reporter) -> tuple[Setting, ...]:
     known = {one.name: one for one in settings(option.backend)}
     if option.settings and not known:
         taking = [name for name in names() if settings(name)]
+        listed = " and ".join(f"`{name}`" for name in taking)
+        shown = ", ".join(_example(name, settings(name)) for name in taking)
         raise reporter.error(
             "K117",
             f"`{option.backend}` takes no settings",
             option,
-            helps=(
-                f"only {' and '.join(f'`{name}`' for name in taking)} take settings: "
-                + ", ".join(_example(name, settings(name)) for name in taking),
-            ),
+            helps=(*_outside(option.settings[0]), f"only {listed} take settings: {shown}"),
         )
     found: dict[str, Setting] = {}
     for setting in option.settings:
@@ -287,6 +287,22 @@ def _settings(option: ast.Using, reporter: Reporter) -> tuple[Setting, ...]:
             raise reporter.unknown("K117", "setting", setting.key, known, setting)
         found[setting.key] = _setting(option.backend, known[setting.key], setting, reporter)
     return tuple(found.values())
+
+
+def _outside(said: ast.Setting) -> Iterator[str]:
+    """Where the option is set that is meant, if no spec sets it."""
+    known = {option.name: option for option in offered() if not option.in_specs}
+    name = _meant(said.key, known)
+    if name is not None:
+        value = _meant(said.value or "", known[name].values) or known[name].shown
+        yield (
+            f"`{name}` is set outside the spec: `--{name} {value}`, in Python"
+            f' `options={{"{name}": "{value}"}}`'
+        )
+
+
+def _meant(word: str, known: Collection[str]) -> str | None:
+    return word if word in known else closest(word, known)
 
 
 def _example(name: str, some: Iterable[Option]) -> str:

@@ -424,13 +424,13 @@ def compile_to(
     formula = formula_format(to)
     check_format(to)
     if formula is not None:
-        for name, value in variant.given:
-            raise _other("U302", f"--{name} {value}", "--to lp")
+        for name, _ in variant.given:
+            raise _other("U302", name, "lp")
         from odtdsl.driver.formulas.files import write_formula
 
         return write_formula(analysis, Path(path), formula, depth=depth, bounds=bounds)
     if depth is not None or bounds:
-        raise _other("U320", "--bound" if depth is None else "--depth", "--to cnf")
+        raise _other("U320", "bound" if depth is None else "depth", "cnf")
     core = normalize(analysis.rows)
     writer = able("write programs")
     choice = choose(core, writer)
@@ -463,8 +463,9 @@ def check_format(to: str) -> None:
         )
 
 
-def _other(code: str, option: str, instead: str) -> OdtError:
-    return error(code, f"`{option}` belongs to another kind of file", helps=(f"add `{instead}`",))
+def _other(code: str, option: str, kind: str) -> OdtError:
+    message = f"the option `{option}` belongs to another kind of file"
+    return error(code, message, helps=(f'write `{kind}`: `--to {kind}`, in Python `to="{kind}"`',))
 
 
 __all__ = [

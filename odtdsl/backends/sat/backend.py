@@ -71,8 +71,8 @@ class Sat(BackEnd):
         if self.solver == MAXSAT and self.clauses.plain:
             raise error(
                 "U302",
-                f"`--encoding {self.encoding}` has no sums for a MaxSAT solver",
-                helps=(f"omit `--solver {MAXSAT}` or `--encoding {self.encoding}`",),
+                f"the encoding `{self.encoding}` has no sums for a MaxSAT solver",
+                helps=(f"omit the solver `{MAXSAT}` or the encoding `{self.encoding}`",),
             )
 
     @property
@@ -85,10 +85,10 @@ class Sat(BackEnd):
         if isinstance(core.skeleton, DiagramSkeleton):
             if self.solver == MAXSAT or self.clauses.plain:
                 by_solver = self.solver == MAXSAT
-                option = f"--solver {MAXSAT}" if by_solver else f"--encoding {self.encoding}"
+                option = f"solver `{MAXSAT}`" if by_solver else f"encoding `{self.encoding}`"
                 raise error(
                     "B102",
-                    f"`sat` cannot solve diagrams with `{option}`",
+                    f"`sat` cannot solve diagrams with the {option}",
                     helps=(f"omit it: `{DEFAULT}` and other SAT solvers can",),
                 )
             return
@@ -164,7 +164,7 @@ class Sat(BackEnd):
             raise error(
                 "B106",
                 f"`{self.solver}` cannot be stopped during a call, to respect `memory`",
-                helps=(f"omit `memory`, or use `--solver {DEFAULT}`",),
+                helps=(f"omit `memory`, or use the solver `{DEFAULT}`",),
             )
         if isinstance(core.skeleton, DiagramSkeleton):
             from odtdsl.backends.sat.diagram_search import DiagramSearch

@@ -403,7 +403,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("T228", "a monotone rule without an order", "rule r: increasing(colour)"),
     # ---- U: use
     ("U301", "a model whose target differs from that of the spec", ""),
-    ("U302", "a formulation of another back end", ""),
+    ("U302", "an option of another back end, or a value that an option does not have", ""),
     ("U303", "a format that no back end writes", ""),
     ("U304", "`--set` with something that is not a setting", ""),
     ("U305", "an invalid time limit on the command line", ""),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +18,7 @@ from odtdsl.words import values
 from odtdsl.words.values import Numeric
 
 if TYPE_CHECKING:
+    from odtdsl.base.back_ends import Value, Variant
     from odtdsl.compiler import Analysis
     from odtdsl.driver.alternatives import Near
     from odtdsl.predictors.predictor import Predictor
@@ -50,17 +52,42 @@ def near_of(near: Numeric | str | None) -> Near | None:
     return Near(amount=amount, of="value", text=str(near))
 
 
+def options_of(options: Mapping[str, Value] | None, **named: Value | None) -> Variant:
+    """The options of one back end, given by name or in a mapping.
+
+    Raises
+    ------
+    OdtError
+        U401: no mapping. U302, U322: as in `odtdsl.base.back_ends.variant`.
+    """
+    from odtdsl.base.back_ends import variant
+
+    if not isinstance(options, Mapping | None):
+        raise values.wrong("options", options, 'pass a mapping, such as `{"solver": "rc2"}`')
+    return variant(options, **named)
+
+
 def limits_of(
-    within: Numeric | timedelta | str | None, gap: Numeric | str | None, memory: str | None
+    within: Numeric | timedelta | str | None,
+    gap: Numeric | str | None,
+    memory: str | None,
+    threads: int | None = None,
+    seed: int | None = None,
 ) -> tuple[float | None, Fraction | None, int | None]:
-    """Limits as the `solve` statement reads them: seconds, gap, bytes."""
-    if within is None and gap is None and memory is None:
+    """Limits as the `solve` statement reads them: seconds, gap, bytes.
+
+    Raises
+    ------
+    OdtError
+        K116, S001, U401: what no `solve` statement can say, also of threads and seed.
+    """
+    if all(one is None for one in (within, gap, memory, threads, seed)):
         return None, None, None
     from odtdsl.compiler.context import Reporter
     from odtdsl.compiler.skeleton import options
 
     said = statements.options(
-        using=None, within=within, gap=gap, threads=None, seed=None, memory=memory, start=None
+        using=None, within=within, gap=gap, threads=threads, seed=seed, memory=memory, start=None
     )
     reporter = Reporter(None)
     found = options([said], reporter)
@@ -68,4 +95,4 @@ def limits_of(
     return found.seconds, None if gap is None else found.gap, found.memory_bytes
 
 
-__all__ = ["analysed", "limits_of", "near_of", "start_of"]
+__all__ = ["analysed", "limits_of", "near_of", "options_of", "start_of"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.interfaces.api.inputs import FilePath, Inputs
-from odtdsl.interfaces.api.options import analysed, limits_of, near_of, start_of
+from odtdsl.interfaces.api.options import analysed, limits_of, near_of, options_of, start_of
 from odtdsl.interfaces.api.reading import ModelLike, spec_of
 from odtdsl.words import values
 from odtdsl.words.values import Numeric
@@ -83,10 +83,9 @@ def plan(
     OdtError
         With all mistakes of spec and data.
     """
-    from odtdsl.base.back_ends import variant
     from odtdsl.driver import pipeline
 
-    asked = variant(options, encoding=encoding, solver=solver)
+    asked = options_of(options, encoding=encoding, solver=solver)
     return pipeline.plan(spec_of(model).analyse(**inputs), backend=using, variant=asked)
 
 
@@ -165,14 +164,13 @@ def solve(
     >>> result.tree.predict({"age": [25, 70]}).tolist()
     ['no', 'yes']
     """
-    from odtdsl.base.back_ends import variant
     from odtdsl.driver import pipeline
 
     began = time.monotonic()
     spec = spec_of(model_or_spec)
-    seconds, relative_gap, memory_bytes = limits_of(within, gap, memory)
+    seconds, relative_gap, memory_bytes = limits_of(within, gap, memory, threads, seed)
     analysis = analysed(spec, began, seconds, inputs)
-    asked = variant(options, model=model, encoding=encoding, solver=solver)
+    asked = options_of(options, model=model, encoding=encoding, solver=solver)
     chosen = using or asked.owner
     if proof is not None:
         chosen = _proving(analysis, chosen, Path(proof))
@@ -252,7 +250,7 @@ def alternatives(
 
     began = time.monotonic()
     spec = spec_of(model_or_spec)
-    seconds, _, memory_bytes = limits_of(within, None, memory)
+    seconds, _, memory_bytes = limits_of(within, None, memory, threads, seed)
     count = near_optimal.at_least_one(values.whole(most, "most"))
     analysis = analysed(spec, began, seconds, inputs)
     return near_optimal.alternatives(
@@ -313,7 +311,7 @@ def compare(
     from odtdsl.driver import comparison
 
     began = time.monotonic()
-    seconds, relative_gap, _ = limits_of(within, gap, None)
+    seconds, relative_gap, _ = limits_of(within, gap, None, threads, seed)
     return comparison.compare(
         analysed(spec_of(model), began, seconds, inputs),
         backends=backends,

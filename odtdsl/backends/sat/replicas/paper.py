@@ -269,7 +269,7 @@ class Paper(Encoding):
                 code="B102",
                 message=f"`sat` (paper) cannot express {what}",
                 notes=(why,),
-                helps=("omit `--encoding paper`",),
+                helps=("omit the encoding `paper`",),
             )
             for what, why in beyond(core)
         ]
