@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-
 namespace odt {
 
 Prunings::Prunings(const Dataset& data, const Grown& tree, int leaves, bool must)

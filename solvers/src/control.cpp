@@ -16,7 +16,7 @@ void Control::check() {
 }
 
 void Control::incumbent(std::vector<Incumbent>& timeline, Loss value, Loss bound,
-               const Found& found) const {
+                        const Found& found) const {
   std::lock_guard<std::mutex> lock(telling_);
   if (!timeline.empty() && (timeline.back().value < value ||
                             (timeline.back().value == value && timeline.back().bound >= bound)))

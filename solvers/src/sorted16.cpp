@@ -11,4 +11,4 @@ template class Branch<std::uint16_t>;
 template class Search<std::uint16_t>;
 template RootAnswer solve_sorted<std::uint16_t>(const Dataset&, Control&, Result&,
                                                 const RootAnswer&);
-}
+}  // namespace odt

@@ -11,4 +11,4 @@ template class Branch<std::uint32_t>;
 template class Search<std::uint32_t>;
 template RootAnswer solve_sorted<std::uint32_t>(const Dataset&, Control&, Result&,
                                                 const RootAnswer&);
-}
+}  // namespace odt

@@ -17,7 +17,7 @@ struct Counters {
 
 struct CounterName {
   const char* name;
-  std::uint64_t Counters::* field;
+  std::uint64_t Counters::*field;
   const char* meaning;
 };
 inline constexpr CounterName kCounters[] = {

@@ -52,8 +52,7 @@ bool RuledSearch<R>::grow(int depth, Progress& progress, int rounds, std::uint64
       }
       progress = {budget, 2 * progress.step};
       // Trees from the cutoff on were left out: where a gap is allowed, it lies below the budget.
-      if (depth == p_.base.depth)
-        best_.raise(std::min(w_.objective_from(budget), best_.cutoff()));
+      if (depth == p_.base.depth) best_.raise(std::min(w_.objective_from(budget), best_.cutoff()));
     }
   } catch (const Late&) {
     return false;

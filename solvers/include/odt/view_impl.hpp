@@ -168,8 +168,7 @@ void View<R>::filter(std::size_t f) {
     compress(k, parent_->order_[f].data(), parent_->words_, keep, order);
   }
   if (stride_ > 0) {
-    std::uint64_t* classes =
-        classes_[f].reserve((words_ + 1) * static_cast<std::size_t>(stride_));
+    std::uint64_t* classes = classes_[f].reserve((words_ + 1) * static_cast<std::size_t>(stride_));
     k.compress_bits(parent_->classes_[f].data(), parent_->words_, stride_, keep, classes);
   }
   set_values(f, keep);
