@@ -44,6 +44,7 @@ class PathOracle {
     Loss all = 0;
     for (std::size_t i = 0; i < p_.rows; ++i)
       if (rows >> i & 1) ++counts[static_cast<std::size_t>(p_.label[i])], ++all;
+    if (all < p_.leaf_rows) return kInfinite;
     return all - *std::max_element(counts.begin(), counts.end()) + p_.leaf_price;
   }
   Loss best(unsigned rows, int depth, int state) {
@@ -86,7 +87,7 @@ void forbid_some(Random& random, Problem& p) {
 CASE(a_box_finds_its_own_answer_or_none) {
   Random random(51);
   int found = 0;
-  for (const std::size_t bytes : {std::size_t{1}, std::size_t{1} << 27}) {
+  for (const std::size_t bytes : {std::size_t{1} << 18, std::size_t{1} << 27}) {
     BoxCache cache(bytes);
     std::map<std::tuple<int, std::vector<std::uint32_t>>, Loss> last;
     for (int i = 0; i < check::trials(40000); ++i) {
@@ -104,6 +105,15 @@ CASE(a_box_finds_its_own_answer_or_none) {
     }
   }
   CHECK(found > 0);
+}
+
+CASE(too_few_bytes_hold_nothing) {
+  Random random(54);
+  BoxCache cache(1000);
+  CHECK(cache.off());
+  const BoxCache::Box box = random_box(random);
+  cache.store(box, Outcome{});
+  CHECK(!cache.find(box) && cache.size() == 0);
 }
 
 CASE(answers_come_back_with_their_trees) {
@@ -140,6 +150,7 @@ CASE(proofs_with_boxes_beside_all_trees) {
                                draw(random, 4, 12));
     p.depth = draw(random, 4, 5);
     p.leaf_price = draw(random, 0, 1);
+    p.leaf_rows = draw(random, 1, 3) / 2 + 1;
     if (draw(random, 0, 1) == 0) forbid_some(random, p);
     Options options;
     options.method = 1;

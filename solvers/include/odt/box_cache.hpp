@@ -44,10 +44,14 @@ class BoxCache {
     }
   };
 
-  // Never holds more than `bytes`.
+  // Never holds more than `bytes`, also while it grows; nothing if they are too few.
   explicit BoxCache(std::size_t bytes) {
-    while (most_ > kFewest && most_ * sizeof(Entry) > bytes) most_ /= 2;
+    while (most_ >= kFewest && (most_ + most_ / 2) * sizeof(Entry) > bytes) most_ /= 2;
+    if (most_ < kFewest) most_ = 0;
   }
+
+  bool off() const { return most_ == 0; }
+  std::size_t size() const { return used_; }
 
   const Answer* find(const Box& box) const {
     if (entries_.empty()) return nullptr;
@@ -56,6 +60,7 @@ class BoxCache {
   }
 
   void store(const Box& box, const Outcome& out) {
+    if (off()) return;
     if (2 * used_ >= entries_.size() && entries_.size() < most_) grow();
     Entry& entry = entries_[place(box)];
     used_ += !entry.answer.known;

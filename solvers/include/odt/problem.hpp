@@ -76,6 +76,9 @@ struct Problem {
   bool tests_must(std::size_t feature) const { return must >= 0 && column[feature] == must; }
 };
 
+// Each so manieth of the rows, with leaves of any size: each tree loses no more on them.
+Problem thinned(const Problem& problem, std::size_t every);
+
 struct TreeNode {
   int feature = -1;        // -1: leaf
   std::uint32_t cut = 0;   // largest rank among the node's rows that goes left

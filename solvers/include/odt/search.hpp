@@ -51,7 +51,7 @@ class Search {
   // With `memory`, at level 0 the view holds all rows, and answers of depth two are remembered in
   // so many bytes.
   explicit Search(Control& control, std::size_t memory = 0)
-      : control_(control), depth_two_(control, counters), remembers_(memory > 0), boxes_(memory) {}
+      : control_(control), depth_two_(control, counters), boxes_(memory) {}
 
   // The view has the rows of a leaf.
   Outcome solve(View<R>& view, int level, Shape shape, Loss upper, Loss lower, Ask ask,
@@ -65,6 +65,7 @@ class Search {
                     std::int32_t cut, const Interval& around, const Division& division, Ask ask,
                     Loss upper);
   Control& control() { return control_; }
+  std::size_t boxes() const { return boxes_.size(); }
 
   Counters counters;
 
@@ -78,7 +79,6 @@ class Search {
   Control& control_;
   DepthTwo<R> depth_two_;
   std::vector<std::unique_ptr<View<R>>> children_;
-  bool remembers_;
   BoxCache boxes_;
   std::vector<std::size_t> path_;  // the features tested above each level
 };

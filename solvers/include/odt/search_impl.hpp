@@ -61,8 +61,8 @@ template <class R>
 Outcome Search<R>::remembered(View<R>& view, int level, Shape shape, Loss upper, Loss lower,
                               Ask ask, const Hint* hints, int hint_count) {
   BoxCache::Box box;
-  const bool kept = remembers_ && level > 0 && shape.leaves == 4 && ask.least == 1 && !ask.must &&
-                    !view.idle() && box_of(view, level, ask.state, box);
+  const bool kept = !boxes_.off() && level > 0 && shape.leaves == 4 && ask.least == 1 &&
+                    !ask.must && !view.idle() && box_of(view, level, ask.state, box);
   if (const BoxCache::Answer* known = kept ? boxes_.find(box) : nullptr) {
     if (known->exact || known->bound >= upper) ++counters.cache_hits;
     if (known->bound >= upper) return {known->bound, false, {}};
