@@ -358,6 +358,7 @@ class Rounds {
            (!prices_.any() || control_.work() < end)) {
       adopt_best(search);
       search.step();
+      share_turns();
     }
     if (!search.lightest().free_values.empty()) prices_.add(search.lightest());
     if (search.best()) {
@@ -365,6 +366,15 @@ class Rounds {
       known_ = true;
     }
     control_.check();
+  }
+
+  // The proof gets most of the time where moves have found nothing for long.
+  void share_turns() {
+    if (!control_.turns || p_.base.depth > 4) return;
+    const std::uint64_t now = Control::own_work();
+    if (best_.value() < last_) improved_at_ = now;
+    last_ = best_.value();
+    control_.turns->favour(0, now > 4 * improved_at_ ? 3 : 1);
   }
 
   void adopt_best(RuledAnytime<R>& search) {
@@ -391,7 +401,8 @@ class Rounds {
   Prices prices_;
   Plan plan_;
   bool known_ = false;
-  Loss seen_ = kInfinite;
+  Loss seen_ = kInfinite, last_ = kInfinite;
+  std::uint64_t improved_at_ = 0;  // in own work
   int looks_ = 0;
 };
 

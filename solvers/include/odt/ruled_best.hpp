@@ -62,6 +62,7 @@ class RuledBest {
     bound = std::min<Loss>(bound, value_);
     if (bound <= bound_) return;
     result_.bound = bound_ = bound;
+    if (control_.turns) control_.turns->bounded();
     if (tell && found_ && bound < value_) control_.incumbent(result_.timeline, value_, bound, {});
   }
 
