@@ -186,7 +186,8 @@ def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> AuditLine:
             line = replace(line, rows=row_counts(rule.condition, here))
         if len(sides) < len(over):
             return line
-        note = _vacuous(rule.condition, here) if rule.scope is Scope.MODEL else ""
+        if rule.scope is Scope.MODEL and (note := _vacuous(rule.condition, here)):
+            return replace(line, note=note)
     except NoValue as reason:
         return replace(line, note=f"no value: {reason}", holds=not here.rows.training)
     at = min(range(len(sides)), key=lambda place: sides[place][2])
@@ -197,7 +198,6 @@ def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> AuditLine:
         bound=bound,
         slack=slack,
         rows=row_counts(rule.condition, over[at]),
-        note=note,
     )
 
 
