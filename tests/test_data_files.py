@@ -163,6 +163,7 @@ def test_one_column_keeps_quoted_empty_cells(tmp_path: Path) -> None:
         ('a,b\n1,"' + "x" * 140_000 + '"\n', {}, "D103", "line 2"),
         ("a,b\n1,2\n\n3,inf\n", {}, "D106", "`b` has an infinite number, `inf`, in line 4"),
         ("a,b\n1e999,2\n,3\n-1e999,2\n", {}, "D106", "`1e999`, in line 2, and 1 more"),
+        (f"a,b\n{'9' * 60_000},2\n", {}, "D106", f"number, `{'9' * 39}…`, in line 2"),
         ("a;b\n1;2\n", {}, "D107", "only one column"),
         ("a,b\n1,2\n", {"separator": "::"}, "D107", "cannot separate"),
         ("a,b\n1,2\n", {"separator": '"'}, "D107", "cannot separate"),

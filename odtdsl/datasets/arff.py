@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from odtdsl.base.diagnostics.model import OdtError, error
+from odtdsl.base.diagnostics.model import OdtError, error, shortened
 from odtdsl.datasets.cells import (
     Marks,
     all_columns,
@@ -163,6 +163,6 @@ def _outside(attribute: _Attribute, name: str, line: int, text: str) -> OdtError
     listed = ", ".join(attribute.levels or ())
     return error(
         "D112",
-        f"{name}, line {line}: `{text}` is not a value of attribute `{attribute.name}`",
+        f"{name}, line {line}: `{shortened(text)}` is not a value of attribute `{attribute.name}`",
         notes=(f"its values are {listed}",),
     )

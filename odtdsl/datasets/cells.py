@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error, shortened
 from odtdsl.base.limits import READING, look
 from odtdsl.datasets.numerals import PLAIN, Numerals
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray, RawColumn, Table, Writing
@@ -328,12 +328,19 @@ def _as_float(value: float | str | None) -> float:
     return value if isinstance(value, float) else math.nan
 
 
+def mark_missing(text: str) -> str:
+    """A help: how a cell that is no number is declared as missing."""
+    if text != shortened(text):
+        return "if it marks a missing value, list it in `na {...}` of the data statement"
+    return f'if it marks a missing value, write `na {{"{text}"}}` in the data statement'
+
+
 def _infinite(name: str, cells: Sequence[tuple[int, str]], place: Place) -> OdtError:
     row, text = cells[0]
     more = f", and {len(cells) - 1} more" if len(cells) > 1 else ""
     return error(
         "D106",
-        f"column `{name}` has an infinite number, `{text}`, in {place(row)}{more}",
+        f"column `{name}` has an infinite number, `{shortened(text)}`, in {place(row)}{more}",
         notes=("numbers must be finite and at most about 1.8e308",),
-        helps=(f'if it marks a missing value, write `na {{"{text}"}}` in the data statement',),
+        helps=(mark_missing(text),),
     )

@@ -13,8 +13,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from odtdsl.base.diagnostics.model import OdtError, error
-from odtdsl.datasets.cells import number_of, reading, row_place
+from odtdsl.base.diagnostics.model import OdtError, error, shortened
+from odtdsl.datasets.cells import mark_missing, number_of, reading, row_place
 from odtdsl.datasets.dataset import MISSING_CODE, UNSEEN_CODE, Column, ColumnType, Kind, Value
 from odtdsl.datasets.levels import as_levels, by_number, level_text, sorted_texts
 from odtdsl.datasets.numerals import Numerals
@@ -139,14 +139,15 @@ def _numbers(raw: RawColumn) -> FloatArray:
     texts: list[str | None] = raw.texts.tolist()
     wrong = [(row, text) for row, text in enumerate(texts) if not _is_number(text, raw.numerals)]
     row, text = wrong[0]
-    cells = list(dict.fromkeys(f"`{cell}`" for _, cell in wrong))
+    cells = list(dict.fromkeys(f"`{shortened(cell)}`" for _, cell in wrong))
     listed = ", ".join(cells[:_SHOWN]) + (", ..." if len(cells) > _SHOWN else "")
     raise error(
         "D141",
-        f"column `{raw.name}` is declared a number, but {row_place(row)} contains `{text}`",
+        f"column `{raw.name}` is declared a number, but {row_place(row)} contains "
+        f"`{shortened(text)}`",
         notes=(f"{len(wrong)} of {len(texts)} cells are not finite numbers: {listed}",),
         helps=(
-            f'if it marks a missing value, write `na {{"{text}"}}` in the data statement',
+            mark_missing(text),
             f"otherwise write `feature {raw.name}: category`",
         ),
     )
@@ -281,7 +282,7 @@ def _check_closed(raw: RawColumn, codes: IntArray, column_type: ColumnType) -> N
     rows = np.flatnonzero(codes == UNSEEN_CODE)
     if not len(rows):
         return
-    cells = list(dict.fromkeys(f"`{raw.texts[row]}`" for row in rows.tolist()))
+    cells = list(dict.fromkeys(f"`{shortened(raw.texts[row])}`" for row in rows.tolist()))
     listed = ", ".join(cells[:_SHOWN]) + (", ..." if len(cells) > _SHOWN else "")
     raise error(
         "D142",

@@ -32,7 +32,7 @@ from typing import Any, get_args
 import numpy as np
 
 from odtdsl.base import files
-from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error, shortened
 from odtdsl.base.files import write_text
 from odtdsl.datasets.dataset import ColumnType, Kind, Value
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold, TreeNode
@@ -482,7 +482,7 @@ def _short(value: object, most: int = 40) -> str:
             text = str(value) if abs(value) < 10**most else "a very large number"
         case _:
             text = f"a {type(value).__name__}"
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return shortened(text, most)
 
 
 def _writable(text: str) -> bool:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
 
-from odtdsl.base.diagnostics.model import OdtError, error
+from odtdsl.base.diagnostics.model import OdtError, error, shortened
 from odtdsl.language import ast, constructors
 from odtdsl.language.transformer import MAX_DIGITS
 
@@ -21,9 +21,7 @@ Label = str | bool | int | float | Decimal | Fraction
 
 def wrong(place: str, value: object, help_text: str) -> OdtError:
     """U401: a value of a kind that cannot stand in some place."""
-    shown = repr(value)
-    shown = shown if len(shown) <= 40 else shown[:39] + "…"
-    return error("U401", f"{place} cannot be {shown}", helps=(help_text,))
+    return error("U401", f"{place} cannot be {shortened(repr(value))}", helps=(help_text,))
 
 
 def exact(value: object) -> Fraction | None:

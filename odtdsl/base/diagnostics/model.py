@@ -61,6 +61,11 @@ class OdtError(Exception):
         return "\n\n".join(render_text(diagnostic) for diagnostic in self.diagnostics)
 
 
+def shortened(text: str, most: int = 40) -> str:
+    """A text for a message, cut where it is longer: cells and tokens may have any length."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def error(
     code: str,
     message: str,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from odtdsl.base.diagnostics.model import OdtError, error
+from odtdsl.base.diagnostics.model import OdtError, error, shortened
 from odtdsl.base.files import read_bytes
 from odtdsl.driver.formulas.encoding import Format
 
@@ -102,8 +102,8 @@ def _literals(tokens: list[str], path: Path, line: int) -> Iterator[tuple[int, b
     for token in tokens:
         match = LITERAL.fullmatch(token)
         if match is None:
-            shown = token if len(token) <= 30 else token[:29] + "…"
-            raise _no_assignment(path, f"line {line} has `{shown}`, which is not a literal")
+            said = f"line {line} has `{shortened(token)}`, which is not a literal"
+            raise _no_assignment(path, said)
         yield int(match[3]), match[1] not in ("-", "~"), bool(match[2])
 
 
