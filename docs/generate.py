@@ -175,8 +175,10 @@ def counters() -> Iterator[str]:
 
 def support() -> Iterator[str]:
     """Core forms by back ends."""
+    from odtdsl.base.back_ends import ENTRIES
     from odtdsl.problem.ir.forms import Form
 
+    searches = " and ".join(f"`{name}`" for name, entry in ENTRIES.items() if not entry.proves)
     yield from (
         "# What each back end expresses",
         "",
@@ -187,8 +189,8 @@ def support() -> Iterator[str]:
         "**exact**: expressed exactly. **costly**: exactly, at a cost that the reason tells.",
         "**no**: refused, with the reason. `odt plan SPEC` says which forms a spec needs.",
         "",
-        "`greedy` expresses a form where it judges trees by it: its answer satisfies the rule,",
-        "but it proves nothing, and may find no tree where there is one.",
+        f"{searches} look for no proof, and may find no tree where there is one. They express a form",
+        "where they judge trees by it: their answers satisfy the rule.",
         "",
     )
     columns = _back_ends()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +87,13 @@ def test_a_search_ends_where_memory_does(backend: str, monkeypatch: pytest.Monke
     assert made.status in ("feasible", "unknown")
     assert "B107" in [one.code for one in made.warnings]
     assert not made.interrupted
+
+
+def test_the_page_on_limits_tells_how_each_back_end_keeps_it() -> None:
+    page = (Path(__file__).parents[1] / "docs/how-to/limits.md").read_text()
+    _, _, table = page.partition("| back end | how it keeps the limit |\n")
+    told = [line.split("|")[1] for line in table.partition("\n\n")[0].splitlines()[1:]]
+    assert sorted(re.findall(r"`(\w+)`", " ".join(told))) == sorted(names())
 
 
 def test_a_limit_that_is_met_before_is_refused() -> None:
