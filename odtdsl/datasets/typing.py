@@ -137,7 +137,11 @@ def _numbers(raw: RawColumn) -> FloatArray:
     if raw.numbers is not None:
         return raw.numbers
     texts: list[str | None] = raw.texts.tolist()
-    wrong = [(row, text) for row, text in enumerate(texts) if not _is_number(text, raw.numerals)]
+    wrong = [
+        (row, text)
+        for row, text in enumerate(texts)
+        if text is not None and not _is_number(text, raw.numerals)
+    ]
     row, text = wrong[0]
     cells = list(dict.fromkeys(f"`{shortened(cell)}`" for _, cell in wrong))
     listed = ", ".join(cells[:_SHOWN]) + (", ..." if len(cells) > _SHOWN else "")
@@ -153,9 +157,7 @@ def _numbers(raw: RawColumn) -> FloatArray:
     )
 
 
-def _is_number(text: str | None, numerals: Numerals) -> bool:
-    if text is None:
-        return True
+def _is_number(text: str, numerals: Numerals) -> bool:
     plain = numerals.plain(text)
     number = None if plain is None else number_of(plain)
     return number is not None and math.isfinite(number)
