@@ -189,8 +189,8 @@ def support() -> Iterator[str]:
         "**exact**: expressed exactly. **costly**: exactly, at a cost that the reason tells.",
         "**no**: refused, with the reason. `odt plan SPEC` says which forms a spec needs.",
         "",
-        f"{searches} look for no proof, and may find no tree where there is one. They express a form",
-        "where they judge trees by it: their answers satisfy the rule.",
+        f"{searches} look for no proof, and may find no tree where there is one.",
+        "They express a form where they judge trees by it: their answers satisfy the rule.",
         "",
     )
     columns = _back_ends()
