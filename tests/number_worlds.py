@@ -1,33 +1,114 @@
 """Tiny tables with number targets under rules, and their best trees, from the meaning alone.
 
 Tables, trees and rules are those of `tiny_tables` and `sentences`, of one class that all rows
-have; losses are told from the rows of each leaf.
+have; losses are told from the rows of each leaf and the output that the objective gives it.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from meanings import Rule, RuleChecker
-from sentences import Atoms, atom, combined, rule
+from sentences import Atom, Atoms, atom, combined, rule
 from tiny_tables import Model, TinyTable, TooMany, decimal, random_world
 
 MOST_TREES = 1500
 LOSSES = ("mse", "mae", "poisson")
+SUMS = ("leaves", "splits", "nodes", "depth", "tests", "expected_cost")
 TERMS: dict[str, tuple[str, ...]] = {
     "path": ("before", "requires", "uses", "tests", "length", "cost"),
     "leaf": ("size",),
     "split": ("size", "feature", "level", "threshold"),
-    "model": ("root",),
+    "model": ("root", "uses", "same_leaf", "different_leaf", *SUMS, *LOSSES),
 }
 """By scope the terms whose rules are proven on number targets."""
 KINDS = [(scope, term) for scope, terms in TERMS.items() for term in terms]
+LARGEST = 1e300
+
+
+@dataclass(kw_only=True)
+class Outputs:
+    """What leaves predict, and what they lose by it: sums over their rows."""
+
+    tiny: TinyTable
+    loss: str
+    """The one that outputs make least."""
+    targets: list[list[Fraction]]
+    known: dict[tuple[int, str, int], float] = field(default_factory=dict)
+    outputs: dict[int, list[Fraction]] = field(default_factory=dict)
+
+    def of_leaf(self, mask: int) -> list[Fraction]:
+        """The output of a leaf, per target."""
+        if mask not in self.outputs:
+            rows = self.tiny.rows(mask)
+            weights = [self.tiny.weights[row] for row in rows]
+            if not any(weights):
+                weights = [Fraction(1)] * len(rows)
+            self.outputs[mask] = [
+                (_median if self.loss == "mae" else _mean)([y[row] for row in rows], weights)
+                for y in self.targets
+            ]
+        return self.outputs[mask]
+
+    def lost(self, mask: int, loss: str, target: int) -> float:
+        """The weighted sum over the rows of a leaf."""
+        key = (mask, loss, target)
+        if key not in self.known:
+            output = self.of_leaf(mask)[target]
+            each = [
+                (self.tiny.weights[row], self.targets[target][row]) for row in self.tiny.rows(mask)
+            ]
+            self.known[key] = math.fsum(_lost(loss, y, output, w) for w, y in each if w)
+        return self.known[key]
+
+    def of_model(self, model: Model, loss: str, targets: Sequence[int]) -> float:
+        """The mean over rows and these targets."""
+        whole = float(self.tiny.weight(self.tiny.everyone)) * len(targets)
+        parts = [self.lost(leaf.rows, loss, t) for leaf in model.leaves for t in targets]
+        return LARGEST if math.inf in parts else math.fsum(parts) / whole
+
+
+def _mean(values: Sequence[Fraction], weights: Sequence[Fraction]) -> Fraction:
+    return sum((w * y for y, w in zip(values, weights, strict=True)), Fraction(0)) / sum(weights)
+
+
+def _median(values: Sequence[Fraction], weights: Sequence[Fraction]) -> Fraction:
+    """The least value up to which half of the weight lies."""
+    half, below = sum(weights, Fraction(0)) / 2, Fraction(0)
+    for y, w in sorted(zip(values, weights, strict=True)):
+        below += w
+        if below >= half:
+            return y
+    raise AssertionError("some weight lies up to the last value")
+
+
+def _lost(loss: str, y: Fraction, output: Fraction, weight: Fraction) -> float:
+    if loss == "mse":
+        return float(weight * (y - output) ** 2)
+    if loss == "mae":
+        return float(weight * abs(y - output))
+    if not y:
+        return float(weight * output)
+    if not output:
+        return math.inf
+    return float(weight) * (float(y) * math.log(y / output) - float(y) + float(output))
+
+
+Value = Callable[[Model], float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """A stage of the objective: what is written, and its value on a tree."""
+
+    text: str
+    value: Value
 
 
 @dataclass(kw_only=True)
@@ -35,43 +116,24 @@ class NumberCase:
     """A spec on numbers, and all trees of its table."""
 
     tiny: TinyTable
-    loss: str
-    targets: list[list[Fraction]]
+    outputs: Outputs
+    stages: tuple[Stage, ...]
     rules: tuple[Rule, ...]
     models: list[Model]
-    price: Fraction = Fraction(0)
-    then_leaves: bool = False
-    known: dict[int, float] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
-        names = ", ".join(f"y{t}" for t in range(len(self.targets)))
+        names = ", ".join(f"y{t}" for t in range(len(self.outputs.targets)))
         _, _, *head = [line for line in self.tiny.head() if not line.startswith("loss ")]
-        price = f" + {decimal(self.price)} * leaves" if self.price else ""
-        then = " then leaves" if self.then_leaves else ""
         written = [one.written(f"r{i}") for i, one in enumerate(self.rules)]
-        goal = f"minimize {self.loss}{price}{then}"
+        goal = f"minimize {' then '.join(stage.text for stage in self.stages)}"
         return "\n".join(["data frame", f"target {names}: number", *head, goal, *written])
 
     @property
     def frame(self) -> dict[str, list[Any]]:
         found = {name: cells for name, cells in self.tiny.frame.items() if name != "y"}
-        return found | {f"y{t}": list(map(float, y)) for t, y in enumerate(self.targets)}
-
-    def of_leaf(self, mask: int) -> float:
-        """What the rows of a leaf lose to their best output, as a part of the mean."""
-        if mask not in self.known:
-            rows = self.tiny.rows(mask)
-            weights = [self.tiny.weights[row] for row in rows]
-            whole = self.tiny.weight(self.tiny.everyone) * len(self.targets)
-            lost = sum(_lost(self.loss, [y[row] for row in rows], weights) for y in self.targets)
-            self.known[mask] = lost / float(whole)
-        return self.known[mask]
-
-    def value(self, model: Model) -> float:
-        """The first stage."""
-        lost = math.fsum(self.of_leaf(leaf.rows) for leaf in model.leaves)
-        return lost + float(self.price) * len(model.leaves)
+        targets = enumerate(self.outputs.targets)
+        return found | {f"y{t}": list(map(float, y)) for t, y in targets}
 
     @cached_property
     def kept(self) -> list[Model]:
@@ -80,39 +142,108 @@ class NumberCase:
         return [model for model in self.models if admits(model)]
 
     @cached_property
-    def optimum(self) -> tuple[float, int] | None:
-        """The least value, and the least number of leaves of the trees that have it."""
-        least = min(map(self.value, self.kept), default=None)
-        if least is None:
-            return None
-        best = [model for model in self.kept if self.near(self.value(model), least)]
-        return least, min(len(model.leaves) for model in best)
+    def optimum(self) -> tuple[float, ...] | None:
+        """The least value of each stage, of the trees that have those of the stages before."""
+        left, found = self.kept, []
+        for stage in self.stages:
+            if not left:
+                return None
+            found.append(min(map(stage.value, left)))
+            left = [model for model in left if self.near(stage.value(model), found[-1])]
+        return tuple(found)
 
     def near(self, found: float, expected: float) -> bool:
         """Equal up to a billionth of the loss of a single leaf."""
-        scale = max(abs(expected), self.of_leaf(self.tiny.everyone), 1e-6)
-        return abs(found - expected) <= 1e-9 * scale
+        targets = range(len(self.outputs.targets))
+        everyone = self.tiny.everyone
+        whole = float(self.tiny.weight(everyone))
+        loss = sum(self.outputs.lost(everyone, self.outputs.loss, t) for t in targets) / whole
+        return abs(found - expected) <= 1e-9 * max(abs(expected), loss, 1e-6)
 
     def __str__(self) -> str:
         return f"{self.text}\n{self.frame}"
 
 
-def _lost(loss: str, values: Sequence[Fraction], weights: Sequence[Fraction]) -> float:
-    whole = sum(weights, Fraction(0))
-    if not whole:
-        return 0.0
-    if loss == "mae":
-        return float(
-            min(
-                sum((w * abs(y - at) for y, w in zip(values, weights, strict=True)), Fraction(0))
-                for at in values
-            )
+class _Draw:
+    """Draws rules and objectives on numbers."""
+
+    def __init__(self, atoms: Atoms, outputs: Outputs) -> None:
+        self.atoms, self.outputs, self.rng = atoms, outputs, atoms.rng
+
+    def rule(self, scope: str, term: str) -> Rule:
+        """A rule with a term, alone or with others of its scope that are proven as well."""
+        if term == "threshold":
+            return rule(self.atoms, scope, term)
+        others = [name for name in TERMS[scope] if name != "threshold"]
+        if scope == "split":  # rows of a split and its test are conditions of two rules
+            others = ["size"] if term == "size" else ["feature", "level"]
+        text, holds = combined(
+            self.rng,
+            self.atom(scope, term),
+            lambda: self.atom(scope, self.rng.choice(others)),
         )
-    mean = sum((w * y for y, w in zip(values, weights, strict=True)), Fraction(0)) / whole
-    if loss == "mse":
-        return float(sum(w * (y - mean) ** 2 for y, w in zip(values, weights, strict=True)))
-    pairs = [(w, y) for y, w in zip(values, weights, strict=True) if w * y]
-    return max(0.0, math.fsum(float(w * y) * math.log(y / mean) for w, y in pairs))
+        return Rule(text=text, scope=scope, holds=holds)
+
+    def atom(self, scope: str, term: str) -> Atom:
+        if scope == "model" and term in LOSSES:
+            return self.bound(term)
+        if scope == "model" and term in SUMS:
+            text, value = self.atoms.draw.plain(term)
+            return self.atoms.counted(text, value, None)
+        return atom(self.atoms, scope, term)
+
+    def measure(self, loss: str) -> tuple[str, Value]:
+        """A loss of all targets or of one."""
+        many = range(len(self.outputs.targets))
+        some = list(many) if self.rng.random() < 0.6 else [self.rng.choice(many)]
+        text = loss if len(some) == len(many) else f"{loss}(y{some[0]})"
+        return text, lambda model: self.outputs.of_model(model, loss, some)
+
+    def bound(self, loss: str) -> Atom:
+        """A bound beside the values that trees have: equality is a matter of rounding."""
+        text, value = self.measure(loss)
+        near = min(value(self.rng.choice(self.atoms.models)), 1e6)
+        bound = Fraction(round(1000 * near), 1000) + Fraction(self.rng.choice([-1, 1, 300]), 3777)
+        bound = max(Fraction(0), Fraction(round(bound * 10**6), 10**6))
+        limit, above = float(bound) * (1 + 5e-10) + 5e-10, self.rng.random() < 0.25
+        if above:
+            return f"{text} > {decimal(bound)}", lambda model: value(model) > limit  # type: ignore[arg-type]
+        return f"{text} <= {decimal(bound)}", lambda model: value(model) <= limit  # type: ignore[arg-type]
+
+    def stages(self) -> tuple[Stage, ...]:
+        """The loss that outputs make least, seldom behind other stages; often alone."""
+        rng, many = self.rng, range(len(self.outputs.targets))
+        loss = self.outputs.loss
+        text, value = loss, lambda model: self.outputs.of_model(model, loss, list(many))
+        if rng.random() < 0.4:
+            text, value = self._priced(text, value)
+        made = [Stage(text=text, value=value)]
+        if rng.random() < 0.2:
+            made.append(self._count("leaves"))
+        elif rng.random() < 0.3:
+            for term in rng.sample(["leaves", "depth", "tests", "expected_cost"], 2):
+                if term == "depth" or rng.random() < 0.7:
+                    made.insert(rng.randint(0, len(made)), self._count(term))
+        elif rng.random() < 0.1:
+            text, value = self.measure(rng.choice(LOSSES))
+            made.append(Stage(text=text, value=value))
+        return tuple(made)
+
+    def _count(self, term: str) -> Stage:
+        text, value = self.atoms.draw.plain(term)
+        return Stage(text=text, value=lambda model: float(value(model)))  # type: ignore[arg-type]
+
+    def _priced(self, loss: str, value: Value) -> tuple[str, Value]:
+        rng = self.rng
+        price = Fraction(rng.choice(["0.01", "0.25", "0.5"]))
+        text, many = self.atoms.draw.plain(rng.choice(["leaves", "leaves", "tests"]))
+        sign = rng.choice([1, 1, 1, -1])
+        return (
+            f"{loss} {'+' if sign > 0 else '-'} {decimal(price)} * {text}",
+            lambda model: (
+                value(model) + sign * float(price * many(model))  # type: ignore[arg-type]
+            ),
+        )
 
 
 def number_case(
@@ -132,35 +263,20 @@ def number_case(
             models = tiny.models(MOST_TREES)
         except TooMany:
             continue
-        atoms = Atoms(rng, tiny, models)
         pool = rng.choice([[0, 1], [0, 1, 2, 5], [Fraction(1, 4), 3, 40]])
-        return NumberCase(
+        outputs = Outputs(
             tiny=tiny,
             loss=loss,
             targets=[
                 [Fraction(rng.choice(pool)) for _ in range(tiny.n)]  # type: ignore[arg-type]
                 for _ in range(n_targets)
             ],
-            rules=tuple(_rule(atoms, scope, term) for scope, term in terms),
-            models=models,
-            price=Fraction(rng.choice(["0", "0", "0.01", "0.25"])),
-            then_leaves=rng.random() < 0.2,
         )
-
-
-def _rule(atoms: Atoms, scope: str, term: str) -> Rule:
-    """A rule with a term, alone or with others of its scope that are proven as well."""
-    if term in ("threshold", "root"):
-        if term == "root":
-            text, holds = atom(atoms, scope, term)
-            return Rule(text=text, scope=scope, holds=holds)
-        return rule(atoms, scope, term)
-    others = [name for name in TERMS[scope] if name != "threshold"]
-    if scope == "split":  # rows of a split and its test are conditions of two rules
-        others = ["size"] if term == "size" else ["feature", "level"]
-    text, holds = combined(
-        atoms.rng,
-        atom(atoms, scope, term),
-        lambda: atom(atoms, scope, atoms.rng.choice(others)),
-    )
-    return Rule(text=text, scope=scope, holds=holds)
+        draw = _Draw(Atoms(rng, tiny, models), outputs)
+        return NumberCase(
+            tiny=tiny,
+            outputs=outputs,
+            stages=draw.stages(),
+            rules=tuple(draw.rule(scope, term) for scope, term in terms),
+            models=models,
+        )

@@ -439,6 +439,35 @@ def enumerate(
     differs by the side of missing cells only, or -1; absent: the rows with such a cell.
     """
 
+class NumberModel:
+    """
+    Rules on a whole tree of numbers, by components (less is better) and facts.
+
+    leaf, split: what each leaf, and each split of a column, adds: (component,), (component,
+    column). path_sum, path_delta: the sum of the rules that weighs path costs, or -1, and these
+    per state and column. measures: (component, loss, factor per target, weight per row).
+    split_facts: bits per (level, column). pairs: (fact, row, row). clauses: lists of
+    ("component", index, at most) or ("fact", index, whether it is set), of which one holds.
+    prices, goal: (coefficient, component or -1, fact); prices are added to the loss, the goal
+    is made least among trees below the upper bound.
+    """
+
+    def __init__(
+        self,
+        *,
+        leaf: Sequence[float],
+        split: NDArray[numpy.float64],
+        path_sum: Sequence[int],
+        path_delta: Sequence[NDArray[numpy.int64] | None],
+        measures: Sequence[tuple[int, str, Sequence[float], NDArray[numpy.float64]]],
+        facts: int,
+        split_facts: Sequence[int],
+        pairs: Sequence[tuple[int, int, int]],
+        clauses: Sequence[Sequence[tuple[str, int, float]]],
+        prices: Sequence[tuple[float, int, int]],
+        goal: Sequence[tuple[float, int, int]],
+    ) -> None: ...
+
 class NumberRules:
     """
     Rules on the paths, splits and leaves of a tree of numbers.
@@ -534,7 +563,7 @@ class OutputProblem:
     A tree of output vectors, each in `space`.
 
     loss: squared, absolute or poisson. bounded, minima: each leaf that is grown needs these
-    sums of its rows. rules: of the search.
+    sums of its rows. rules, model: of the search.
     """
 
     def __init__(
@@ -552,6 +581,7 @@ class OutputProblem:
         bounded: NDArray[numpy.int64] | None = None,
         minima: NDArray[numpy.int64] | None = None,
         rules: NumberRules | None = None,
+        model: NumberModel | None = None,
     ) -> None: ...
 
 class Grown:

@@ -7,6 +7,7 @@ namespace nb = nanobind;
 
 void bind_diagrams(nb::module_& module);
 void bind_enumerate(nb::module_& module);
+void bind_number_model(nb::module_& module);
 void bind_number_rules(nb::module_& module);
 void bind_outputs(nb::module_& module);
 void bind_outputs_trees(nb::module_& module);
@@ -24,6 +25,7 @@ NB_MODULE(_engine, module) {
   bind_diagrams(module);
   bind_ruled(module);
   bind_enumerate(module);
+  bind_number_model(module);
   bind_number_rules(module);
   bind_outputs(module);
   bind_outputs_trees(module);

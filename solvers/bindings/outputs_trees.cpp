@@ -36,7 +36,7 @@ odt::OutputProblem problem_of(const RankTable& table, const Matrix<double>& targ
                               std::optional<int> max_leaves, double leaf_price,
                               const std::optional<Matrix<std::int64_t>>& bounded,
                               const std::optional<Vector<std::int64_t>>& minima,
-                              const odt::NumberRules* rules) {
+                              const odt::NumberRules* rules, const odt::NumberModel* model) {
   odt::OutputProblem p;
   p.base = table.problem(depth);
   p.base.leaves = max_leaves.value_or(0);
@@ -49,6 +49,7 @@ odt::OutputProblem problem_of(const RankTable& table, const Matrix<double>& targ
   p.loss = loss_of(loss);
   p.set = *space.set;
   if (rules) p.rules = *rules;
+  if (model) p.model = *model;
   p.leaf_price = leaf_price;
   if (bounded && minima) {
     if (bounded->shape(0) != p.base.rows || bounded->shape(1) != minima->shape(0))
@@ -102,7 +103,7 @@ void bind_outputs_trees(nb::module_& m) {
       m, "OutputProblem",
       "A tree of output vectors, each in `space`.\n\n"
       "loss: squared, absolute or poisson. bounded, minima: each leaf that is grown needs these\n"
-      "sums of its rows. rules: of the search.")
+      "sums of its rows. rules, model: of the search.")
       .def(
           "__init__",
           [](odt::OutputProblem* self, const RankTable& table, const Matrix<double>& targets,
@@ -110,15 +111,16 @@ void bind_outputs_trees(nb::module_& m) {
              const std::optional<Vector<double>>& weights, const std::string& loss,
              std::optional<int> max_leaves, double leaf_price,
              const std::optional<Matrix<std::int64_t>>& bounded,
-             const std::optional<Vector<std::int64_t>>& minima, const odt::NumberRules* rules) {
-            new (self)
-                odt::OutputProblem(problem_of(table, targets, factors, space, depth, weights, loss,
-                                              max_leaves, leaf_price, bounded, minima, rules));
+             const std::optional<Vector<std::int64_t>>& minima, const odt::NumberRules* rules,
+             const odt::NumberModel* model) {
+            new (self) odt::OutputProblem(problem_of(table, targets, factors, space, depth, weights,
+                                                     loss, max_leaves, leaf_price, bounded, minima,
+                                                     rules, model));
           },
           "table"_a, "targets"_a, "factors"_a, "space"_a, "depth"_a, nb::kw_only(),
           "weights"_a = nb::none(), "loss"_a = "squared", "max_leaves"_a = nb::none(),
           "leaf_price"_a = 0.0, "bounded"_a = nb::none(), "minima"_a = nb::none(),
-          "rules"_a.none() = nb::none());
+          "rules"_a.none() = nb::none(), "model"_a.none() = nb::none());
   nb::class_<Grown>(m, "Grown")
       .def_ro("tree", &Grown::tree)
       .def_ro("value", &Grown::value, "Of the way of the splits, over leaves.")

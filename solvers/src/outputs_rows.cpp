@@ -12,7 +12,8 @@ OutputRows::OutputRows(const OutputProblem& p, std::int32_t leaf_rows)
   if (p.loss != OutputLoss::absolute) width += targets;
   centre.assign(targets, 0.0);
   double total = 0;
-  const bool counted = p.rules.any_strict();  // rows that weigh nothing are rows of a leaf too
+  // Rows that weigh nothing are rows of a leaf too.
+  const bool counted = p.rules.any_strict() || !p.model.none();
   for (std::uint32_t i = 0; i < b.rows; ++i) {
     if (!(p.weight_of(i) > 0) && leaf_rows <= 1 && !p.weight.empty() && !counted) continue;
     used.push_back(i);

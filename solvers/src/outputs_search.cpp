@@ -9,6 +9,7 @@
 #include "odt/control.hpp"
 #include "odt/numbers_anytime.hpp"
 #include "odt/numbers_beside.hpp"
+#include "odt/outputs_fronts.hpp"
 #include "odt/outputs_lane.hpp"
 #include "odt/workers.hpp"
 
@@ -25,6 +26,7 @@ class OutputRoot {
         o_(o),
         control_(control),
         data_(p, o.leaf_rows),
+        parts_(p),
         story_(control, o, result_.timeline),
         beside_(control, o, p.base.depth) {}
   RegressionResult run();
@@ -37,6 +39,8 @@ class OutputRoot {
  private:
   void begin();
   void branch(const OutputAsk& ask);
+  void by_fronts(const OutputAsk& ask);
+  void by_budgets(OutputFronts& fronts, const OutputAsk& ask);
   void evaluate_round(const OutputFrontier& frontier, const OutputAsk& ask, double limit);
   void offer(double value, const Plan& plan);
   void raise(double bound);
@@ -46,8 +50,13 @@ class OutputRoot {
   double limit() const { return std::min(best_, asked_) - tolerance_; }
   double value_of(const Plan& plan, std::size_t at, const std::vector<std::uint32_t>& rows,
                   bool& fits);
+  bool goal() const { return !p_.model.goal.empty(); }
+  void consider(const Plan& plan, double loss);
+  // Whether a plan keeps all rules; then what it adds to the loss, and the goal.
+  bool keeps(const Plan& plan, double& price, double& goal);
   bool keeps(const Plan& plan) {
-    return RuleCheck(p_.base, p_.rules).keeps(plan, 0, 0, data_.used);
+    double price, goal;
+    return keeps(plan, price, goal);
   }
   Plan plan_of(const Tree& tree) const;
   void finish(const Plan& plan, RegressionResult& result);
@@ -63,6 +72,7 @@ class OutputRoot {
   const OutputOptions& o_;
   Control& control_;
   OutputRows data_;
+  NumberParts parts_;
   OutputNode whole_;
   std::vector<std::unique_ptr<OutputLane>> lanes_;
   std::unique_ptr<Workers> workers_;
@@ -92,20 +102,36 @@ void OutputRoot::begin() {
     lanes_.push_back(std::make_unique<OutputLane>(
         data_, control_, static_cast<std::size_t>(std::max(1, o_.leaf_rows)), memory / threads,
         tolerance_));
-  const double single = lanes_[0]->values().leaf(all, kUnbounded);
-  if (sized(whole_.rows) && single < asked_ && keeps(Plan::leaf())) {
-    best_ = single;
-    plan_ = Plan::leaf();
-    beside_.shared.offer(best_, plan_);
+  if (goal()) bound_ = -kUnbounded;
+  if (sized(whole_.rows)) consider(Plan::leaf(), lanes_[0]->values().leaf(all, kUnbounded));
+  if (!o_.start.empty()) {
+    const Plan start = plan_of(o_.start);
+    bool fits = RuleCheck(p_.base, p_.rules).keeps(start, 0, 0, data_.used);
+    const double value = value_of(start, 0, data_.used, fits);
+    if (fits) consider(start, value);
   }
-  if (o_.start.empty()) return;
-  const Plan start = plan_of(o_.start);
-  bool fits = keeps(start);
-  const double value = value_of(start, 0, data_.used, fits);
-  if (!fits || value >= std::min(best_, asked_)) return;
+}
+
+// A tree that is given, as the best one.
+void OutputRoot::consider(const Plan& plan, double loss) {
+  double price, aimed;
+  if (!(loss < kUnbounded) || !keeps(plan, price, aimed) || !(loss + price < asked_)) return;
+  const double value = goal() ? aimed : loss + price;
+  if (!(value < best_)) return;
   best_ = value;
-  plan_ = start;
+  plan_ = plan;
   beside_.shared.offer(best_, plan_);
+}
+
+bool OutputRoot::keeps(const Plan& plan, double& price, double& aimed) {
+  price = aimed = 0;
+  if (!RuleCheck(p_.base, p_.rules).keeps(plan, 0, 0, data_.used)) return false;
+  if (p_.model.none()) return true;
+  std::vector<double> values;
+  const std::uint64_t facts = parts_.measure(plan, data_.used, values);
+  price = NumberModel::sum(p_.model.prices, facts, values.data());
+  aimed = NumberModel::sum(p_.model.goal, facts, values.data());
+  return p_.model.holds(facts, values.data());
 }
 
 Plan OutputRoot::plan_of(const Tree& tree) const {
@@ -148,6 +174,11 @@ void OutputRoot::begin_beside(int leaves) {
                                        static_cast<std::size_t>(std::max(1, o_.leaf_rows)));
   finder_ = std::make_unique<NumberAnytime>(*rows_, control_, p_.base.depth, leaves, o_.seed,
                                             [this](double value, const Plan& plan) {
+                                              double price, aimed;
+                                              if (!p_.model.none()) {
+                                                if (goal() || !keeps(plan, price, aimed)) return;
+                                                value += price;
+                                              }
                                               if (beside_.shared.offer(value, plan))
                                                 story_.better(value + floor_, plan);
                                             });
@@ -190,6 +221,46 @@ void OutputRoot::branch(const OutputAsk& ask) {
       frontier.part(done.span, done.sides[0].lower, done.sides[1].lower);
     }
     control_.check();
+  }
+}
+
+// Under rules on the whole tree.
+void OutputRoot::by_fronts(const OutputAsk& ask) {
+  const std::size_t memory = o_.memory_limit > 0 ? o_.memory_limit : kCache;
+  OutputFronts fronts(data_, *lanes_[0], control_,
+                      static_cast<std::size_t>(std::max(1, o_.leaf_rows)), memory, tolerance_,
+                      [this](double value, const Plan& plan) {
+                        if (!goal()) return offer(value, plan);
+                        best_ = value;
+                        plan_ = plan;
+                      });
+  fronts.best = best_;
+  if (!goal()) return by_budgets(fronts, ask);
+  fronts.search(whole_, ask, asked_);
+  bound_ = best_;
+}
+
+// What trees without these rules lose is known first; budgets then grow from there.
+void OutputRoot::by_budgets(OutputFronts& fronts, const OutputAsk& ask) {
+  constexpr int kRounds = 12;
+  const double most = std::min(best_, asked_) - tolerance_,
+               rest = p_.model.least_price(ask.shape.leaves);
+  const OutputAnswer free = lanes_[0]->solve(whole_, ask, most - rest);
+  if (free.value < kUnbounded) {
+    consider(free.plan, free.value);
+    fronts.best = best_;
+  }
+  double low = std::min(free.least + rest, most);
+  raise(low);
+  const OutputPart all{whole_.of(0), whole_.rows, whole_.sums.data()};
+  double step = std::max((lanes_[0]->values().leaf(all, kUnbounded) - low) / 32, 4 * tolerance_);
+  for (int round = 0; low < limit(); ++round, step *= 2) {
+    if (o_.relative_gap > 0 && low >= best_ - o_.relative_gap * std::max(0.0, best_ + floor_))
+      break;
+    const double budget = round < kRounds ? low + step : kUnbounded;
+    fronts.search(whole_, ask, std::min(budget, std::min(best_, asked_)));
+    low = budget;
+    raise(std::min(budget, std::min(best_, asked_)));
   }
 }
 
@@ -273,6 +344,8 @@ void OutputRoot::conclude(bool stopped) {
   const bool any = best_ < kUnbounded;
   if (any && !keeps(plan_)) throw std::logic_error("the tree of the search breaks a rule");
   if (any) finish(plan_, result_);
+  if (any && !p_.model.none()) result_.value = goal() ? best_ : best_ + floor_;
+  if (goal()) floor_ = 0;
   if (stopped) {
     result_.bound = std::min(bound_ + floor_, any ? result_.value : kUnbounded);
     result_.status = any ? Status::feasible : Status::unknown;
@@ -288,23 +361,25 @@ void OutputRoot::conclude(bool stopped) {
 }
 
 RegressionResult OutputRoot::run() {
-  const Shape goal = shape(p_.base.depth, p_.base.leaves > 0 ? p_.base.leaves : full_leaves(30));
-  const bool splits = p_.rules.within(0, std::min(goal.depth, goal.leaves - 1)) &&
+  const Shape whole = shape(p_.base.depth, p_.base.leaves > 0 ? p_.base.leaves : full_leaves(30));
+  const bool splits = p_.rules.within(0, std::min(whole.depth, whole.leaves - 1)) &&
                       RuleCheck(p_.base, p_.rules).split(0, data_.used.data(), data_.used.size());
   bool stopped = false;
   try {
     begin();
     control_.check();
-    const bool both = o_.prove && NumberBeside::suits(o_, goal.depth);
-    if (both || !o_.prove) begin_beside(goal.leaves);
+    const bool both = o_.prove && p_.model.none() && NumberBeside::suits(o_, whole.depth);
+    if (both || !o_.prove) begin_beside(whole.leaves);
     if (!o_.prove) {
       improve();
-    } else if (goal.depth > 1 && goal.leaves > 2 && whole_.rows > 1 && splits) {
+    } else if (!p_.model.none()) {
+      by_fronts({splits ? whole : Shape{0, 1}});
+    } else if (whole.depth > 1 && whole.leaves > 2 && whole_.rows > 1 && splits) {
       if (both) beside_.start([this] { return improve(); });
-      branch({goal});
+      branch({whole});
     } else {
       const OutputAnswer answer =
-          lanes_[0]->solve(whole_, {splits ? goal : Shape{0, 1}}, std::min(best_, asked_));
+          lanes_[0]->solve(whole_, {splits ? whole : Shape{0, 1}}, std::min(best_, asked_));
       if (answer.value < best_) offer(answer.value, answer.plan);
       raise(std::min(best_, asked_));
     }
@@ -338,6 +413,7 @@ RegressionResult solve_outputs(const OutputProblem& problem, const OutputOptions
   limits.interrupted = options.interrupted;
   Control control(limits);
   check(problem.rules, problem.base);
+  check(problem.model, problem);
   return OutputRoot(problem, options, control).run();
 }
 

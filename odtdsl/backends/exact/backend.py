@@ -59,8 +59,6 @@ _REFUSED = {
 _PARTLY = {
     Form.DIAGRAM: "only for one additive stage; it may end without a proof, above all under rules",
     Form.REGRESSION: "only `mse`, `mae` and `poisson`, for one target or several",
-    Form.OBJECTIVE_LOSS: "alone, with a price per leaf, or before the number of leaves",
-    Form.LOSS_BOUND: "only upper bounds on the loss in the objective",
     Form.MAXIMA_BOUND: f"its cases are enumerated, at most {MOST_CASES:,}; use `milp` for more",
 }
 _PLAIN = {
@@ -90,9 +88,6 @@ class Exact(BackEnd):
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
         """What the search proves, proves slowly, or does not take; with the reason."""
-        if form is Form.LOSS_BOUND and inside_or:
-            reason = "the search cannot branch on disjunctions of losses"
-            return Support(level="unsupported", reason=reason)
         return by_tables(form, _REFUSED, _PARTLY)
 
     def objections(self, core: Core) -> tuple[Objection, ...]:
@@ -163,9 +158,9 @@ class Exact(BackEnd):
             return take(self._diagrams(core, limits, start, report), STEPS, limits)
         first = started(start)
         if core.targets is not None:
-            from odtdsl.backends.exact.regression import RegressionSearch
+            from odtdsl.backends.exact.number_stages import search_of
 
-            return RegressionSearch(core, limits, first, report).run()
+            return search_of(core, limits, first, report)
         if refuted(core):
             return RawAnswer(status="infeasible")
         if (rules := plain_of(core)) is not None:

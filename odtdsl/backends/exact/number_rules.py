@@ -7,21 +7,42 @@ others there is one beside them that allows more and has it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from odtdsl.backends.base import Objection
 from odtdsl.backends.exact.components import clipped
-from odtdsl.backends.exact.lowering import Features, deepest_of, leaf_rows, ruled_features
-from odtdsl.backends.exact.paths import NEVER, Paths, TooManyStates, clauses_of, paths
+from odtdsl.backends.exact.lowering import (
+    Features,
+    deepest_of,
+    leaf_bound,
+    leaf_rows,
+    ruled_features,
+)
+from odtdsl.backends.exact.paths import (
+    NEVER,
+    Paths,
+    clauses_of,
+    path_measures,
+    paths,
+)
 from odtdsl.base import engine
 from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.automata import PathAtom, on_paths, rules_of_paths
 from odtdsl.problem.ir.expr import Scope
-from odtdsl.problem.ir.forms import Clause, Core, Form, Linear, Origin
+from odtdsl.problem.ir.forms import (
+    Clause,
+    Core,
+    Linear,
+    LinearStage,
+    LossBound,
+    PathMeasure,
+    RegressionStage,
+    Root,
+    StageForm,
+    TargetLoss,
+)
 
 Condition = list[tuple[int, int]]
 """Sums over rows and what they are at most; one of them holds."""
@@ -40,6 +61,10 @@ class NumberRules:
         The core with only the rules that stand here.
     features
         The tests that may stand at any level.
+    measures
+        The path measures whose changes `states.delta` has.
+    sums
+        Sums over rows, as they are asked for.
     """
 
     core: Core
@@ -47,6 +72,8 @@ class NumberRules:
     states: Paths
     next: npt.NDArray[np.int32]
     relaxed: list[int]
+    measures: tuple[PathMeasure, ...]
+    sums: Sums
 
     @property
     def possible(self) -> bool:
@@ -57,7 +84,7 @@ class NumberRules:
         """The same in the engine."""
         n_states, extra = len(self.states.need), len(self.next) - len(self.states.need)
         nothing: tuple[tuple[int, ...], ...] = ((),) * extra
-        sums = _Sums(self.core.n_rows)
+        sums = self.sums
         families = [self.core.families[family] for family, _ in self.features.tests]
         first = [f.kind == "threshold" and f.missing == "left" for f in families]
         last = [f.kind == "threshold" and f.missing == "right" for f in families]
@@ -80,14 +107,15 @@ class NumberRules:
         )
 
 
-class _Sums:
-    """The sums over rows that conditions speak of, each once."""
+class Sums:
+    """The sums over rows that conditions speak of, and that weigh path costs, each once."""
 
     def __init__(self, n_rows: int) -> None:
         self.n_rows = n_rows
         self.found: dict[bytes, tuple[int, IntArray]] = {}
 
     def condition(self, clause: Clause) -> Condition:
+        """What the literals of a clause ask of sums."""
         return [
             (self._index(atom), clipped(atom.at_most - atom.measure.constant))
             for atom in (literal.atom for literal in clause.literals)
@@ -100,9 +128,14 @@ class _Sums:
             values += atom.measure.rows
         if atom.measure.output is not None:
             values += atom.measure.output[:, 0]
+        return self.of(values)
+
+    def of(self, values: IntArray) -> int:
+        """Index of a sum of row values, int64 (n_rows,)."""
         return self.found.setdefault(values.tobytes(), (len(self.found), values))[0]
 
     def table(self) -> npt.NDArray[np.int64]:
+        """int64 (n_rows, n_sums)."""
         columns = [values for _, values in self.found.values()]
         return np.ascontiguousarray(np.array(columns, dtype=np.int64).reshape(-1, self.n_rows).T)
 
@@ -128,6 +161,67 @@ def taken(core: Core) -> tuple[Clause, ...]:
     )
 
 
+def _of_each_path(clause: Clause) -> Clause:
+    """A rule on the model that holds if and only if each path keeps it, as one on paths; those on
+    the root are such already."""
+    if clause.scope is not Scope.MODEL or isinstance(clause.literals[0].atom, Root):
+        return clause
+    return replace(clause, scope=Scope.PATH)
+
+
+def of_tree(core: Core) -> tuple[Clause, ...]:
+    """The clauses that only the whole tree keeps or breaks.
+
+    Limits on leaves alone, and one bound on the loss that the search makes least, have ways of
+    their own.
+    """
+    of_paths = {id(clause) for clause in rules_of_paths(core)}
+    return tuple(
+        clause
+        for clause in core.clauses
+        if clause.scope is Scope.MODEL
+        and id(clause) not in of_paths
+        and not bounds_first_loss(core, clause)
+        and (not isinstance(clause.atom, Linear) or leaf_bound(clause) is None)
+    )
+
+
+def bounds_first_loss(core: Core, clause: Clause) -> bool:
+    """Whether a clause is nothing but a bound on the loss of a first stage without prices."""
+    first = core.objective[0] if core.objective else None
+    return (
+        isinstance(clause.atom, LossBound)
+        and isinstance(first, RegressionStage)
+        and first.rest.is_constant
+        and proportional(clause.atom.loss, first.loss)
+    )
+
+
+def proportional(one: TargetLoss, other: TargetLoss) -> bool:
+    """Whether a loss is a multiple of another one."""
+    if one.kind != other.kind or not np.array_equal(one.weights, other.weights):
+        return False
+    a, b = max(one.factors), max(other.factors)
+    return bool(a) and [f * b for f in one.factors] == [f * a for f in other.factors]
+
+
+def asks_tree(core: Core) -> bool:
+    """Whether the search must know more of a tree than its loss and the number of its leaves."""
+    if of_tree(core) or not core.objective:
+        return True
+    first, *later = core.objective
+    if not isinstance(first, RegressionStage) or first.rest.columns is not None:
+        return True
+    return first.rest.leaves < 0 or len(later) > 1 or not all(map(counts_leaves, later))
+
+
+def counts_leaves(stage: StageForm) -> bool:
+    """Whether a stage makes the number of leaves least."""
+    if not isinstance(stage, LinearStage) or stage.maxima or stage.path_sum is not None:
+        return False
+    return stage.measure.leaves > 0 and stage.measure.columns is None
+
+
 def asks_rows(core: Core) -> bool:
     """Whether levels, missing cells, or conditions on rows restrict single splits and leaves."""
     return (
@@ -147,11 +241,13 @@ def number_rules(core: Core) -> NumberRules | None:
     """
     clauses = taken(core)
     strict = asks_rows(core)
-    if not clauses and not strict:
+    if not clauses and not strict and not asks_tree(core):
         return None
     depth, _ = deepest_of(core)
+    clauses = tuple(map(_of_each_path, clauses))
     asked = replace(core, clauses=clauses)
-    states = paths(asked, depth)
+    measured = replace(core, clauses=(*clauses, *of_tree(core)))
+    states = paths(measured, depth)
     following, relaxed = _relaxed(states, strict=strict)
     return NumberRules(
         core=asked,
@@ -159,19 +255,9 @@ def number_rules(core: Core) -> NumberRules | None:
         states=states,
         next=following,
         relaxed=relaxed,
+        measures=path_measures(measured),
+        sums=Sums(core.n_rows),
     )
-
-
-def objections(core: Core) -> Iterator[Objection]:
-    """Rules on paths that tell too many of them apart."""
-    try:
-        number_rules(core)
-    except TooManyStates:
-        yield Objection(
-            form=Form.BUDGET,
-            origin=Origin(rule="objective"),
-            reason="the rules on paths distinguish too many paths",
-        )
 
 
 # ---- relaxed states

@@ -24,6 +24,7 @@ from odtdsl.problem.ir.forms import (
     Linear,
     LinearStage,
     PathMeasure,
+    PathSum,
     PathTotal,
     Root,
     SignedAtom,
@@ -81,8 +82,8 @@ class Paths:
     closed: bool
 
 
-def path_measures(core: Core) -> tuple[PathMeasure, ...]:
-    """Measures of the expected costs in the objective and rules, each once."""
+def path_sums(core: Core) -> list[PathSum]:
+    """The expected costs in the objective and rules."""
     sums = [
         stage.path_sum
         for stage in core.objective
@@ -90,7 +91,12 @@ def path_measures(core: Core) -> tuple[PathMeasure, ...]:
     ]
     for clause in core.clauses:
         sums += [x.atom.path_sum for x in clause.literals if isinstance(x.atom, PathTotal)]
-    return tuple(dict.fromkeys(one.measure for one in sums))
+    return sums
+
+
+def path_measures(core: Core) -> tuple[PathMeasure, ...]:
+    """Measures of the expected costs in the objective and rules, each once."""
+    return tuple(dict.fromkeys(one.measure for one in path_sums(core)))
 
 
 def tests_of(core: Core) -> Counter[int]:

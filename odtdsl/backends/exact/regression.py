@@ -15,39 +15,46 @@ from fractions import Fraction
 import numpy as np
 
 from odtdsl.backends.base import Limits, Objection, Progress, RawAnswer, Report, StageOutcome
-from odtdsl.backends.exact import number_rules as rules_of_numbers
 from odtdsl.backends.exact.lowering import (
     features,
     from_raw,
-    leaf_bound,
     leaf_rows,
     least_leaf_rows,
     most_leaves,
     size_of,
     to_raw,
 )
-from odtdsl.backends.exact.number_rules import number_rules, taken
+from odtdsl.backends.exact.number_model import EXPRESSED, TooLong, TreeModel
+from odtdsl.backends.exact.number_rules import (
+    asks_tree,
+    bounds_first_loss,
+    number_rules,
+    of_tree,
+    taken,
+)
 from odtdsl.backends.exact.packed import Packed
+from odtdsl.backends.exact.paths import TooManyStates
+from odtdsl.backends.exact.ruled import MOST_FACTS, TooManyFacts
 from odtdsl.backends.needs import form_of
 from odtdsl.base import engine
 from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (
-    Additive,
     Clause,
     Core,
     Form,
-    Linear,
     LinearStage,
     LossBound,
+    Monotone,
     Origin,
     OutputSet,
     RegressionStage,
+    TargetLoss,
 )
 from odtdsl.problem.ir.problem import MAX_SEARCH_DEPTH
 from odtdsl.problem.ir.raw import RawLeaf, RawTree, depth_of
-from odtdsl.problem.ir.regression import TOLERANCE, allowance
+from odtdsl.problem.ir.regression import TOLERANCE, allowance, loss_in
 from odtdsl.problem.outputs.feasible import anything, feasible_set
 from odtdsl.problem.outputs.leaves import fitted, target_weights
 
@@ -79,8 +86,7 @@ class RegressionSearch:
         self.rules = number_rules(core)
         self.features = features(core) if self.rules is None else self.rules.features
         self.native_rules = None if self.rules is None else self.rules.native()
-        first = core.objective[0]
-        assert isinstance(first, RegressionStage), "objections() asks for a loss first"
+        first = stage_of_leaves(core)
         assert core.targets is not None, "a loss of number targets has targets"
         self.stage = first
         self.factor = max(first.loss.factors)
@@ -101,6 +107,8 @@ class RegressionSearch:
         self.starts = [tree for tree in met if self._valid(tree)]
         self.timeline: list[Progress] = []
         self.later = False
+
+    native_model: engine.NumberModel | None = None
 
     def run(self) -> RawAnswer:
         """Search until the optimum is proven or a limit is met.
@@ -157,7 +165,7 @@ class RegressionSearch:
     def _upper(self) -> Fraction | None:
         """The largest value of the first stage that the bounds on the loss admit."""
         bounds = [
-            (atom.at_most + allowance(atom.at_most)) * self.factor / atom.loss.factors[0]
+            (atom.at_most + allowance(atom.at_most)) * self.factor / max(atom.loss.factors)
             for _, atom in _loss_bounds(self.core)
         ]
         return min(bounds) + self._rest(0) if bounds else None
@@ -269,6 +277,7 @@ class RegressionSearch:
             max_leaves=leaves,
             leaf_price=float(self._price() / self.unit),
             rules=self.native_rules,
+            model=self.native_model,
         )
 
     def _of_numbers(self, leaves: int | None = None) -> engine.RegressionProblem:
@@ -340,11 +349,25 @@ def _count(tree: RawTree) -> int:
 
 
 def _loss_bounds(core: Core) -> Iterator[tuple[Clause, LossBound]]:
-    """The rules that bound a loss, from above or from below."""
+    """The rules that bound the loss of the first stage, and nothing else."""
     for clause in core.clauses:
-        atom = clause.literals[0].atom if len(clause.literals) == 1 else None
-        if isinstance(atom, LossBound):
-            yield clause, atom
+        if isinstance(clause.atom, LossBound) and bounds_first_loss(core, clause):
+            yield clause, clause.atom
+
+
+def stage_of_leaves(core: Core) -> RegressionStage:
+    """The stage whose loss decides on the outputs of leaves, or one that stands for it."""
+    for stage in core.objective:
+        if isinstance(stage, RegressionStage):
+            return stage
+    assert core.targets is not None, "outputs are for number targets"
+    n_targets = core.targets.shape[1]
+    loss = loss_in(core)
+    if loss is None:
+        weights = np.ones(core.n_rows, dtype=np.int64)
+        factors = (Fraction(1, n_targets),) * n_targets
+        loss = TargetLoss(kind="squared", factors=factors, weights=weights)
+    return RegressionStage(loss=loss)
 
 
 # ---- what the search does not take
@@ -353,91 +376,79 @@ def _loss_bounds(core: Core) -> Iterator[tuple[Clause, LossBound]]:
 def objections(core: Core) -> Iterator[Objection]:
     """Reasons that lie in targets, objective and bounds on the loss."""
     assert core.targets is not None
-    first, *later = core.objective
-    if not isinstance(first, RegressionStage):
-        yield Objection(
-            form=Form.REGRESSION,
-            origin=OBJECTIVE,
-            reason="the first stage of the objective must be `mse` or `mae`",
-        )
-        return
     yield from _rules_refused(core)
-    yield from rules_of_numbers.objections(core)
-    if takes_vectors(core):
-        yield from _vectors_refused(core, first)
-    if first.rest.leaves < 0 or first.rest.columns is not None:
-        yield Objection(
-            form=Form.OBJECTIVE_LOSS,
-            origin=OBJECTIVE,
-            reason="rewards for leaves and prices by feature are not supported yet",
-        )
-    if len(later) > 1 or not all(_counts_leaves(stage) for stage in later):
-        yield Objection(
-            form=Form.OBJECTIVE_LINEAR,
-            origin=OBJECTIVE,
-            reason="only the number of leaves can follow the loss of a number target",
-        )
-    for clause, atom in _loss_bounds(core):
-        if (reason := _bound_refused(clause, atom, first)) is not None:
-            yield Objection(form=Form.LOSS_BOUND, origin=clause.origin, reason=reason)
+    yield from _numbers_refused(core)
+    if takes_vectors(core) or asks_tree(core):
+        yield from _vectors_refused(stage_of_leaves(core))
+    for stage in core.objective:
+        if isinstance(stage, LinearStage) and stage.maxima:
+            yield Objection(
+                form=Form.OBJECTIVE_MAX,
+                origin=OBJECTIVE,
+                reason="the search for number targets cannot add up maxima",
+            )
+
+
+def _numbers_refused(core: Core) -> Iterator[Objection]:
+    """Rules that tell too many paths apart, and numbers too long for the search."""
+    try:
+        rules = number_rules(core)
+        if rules is not None and not any(True for _ in _rules_refused(core)):
+            for goal in (None, *core.objective):
+                TreeModel(core, rules, of_tree(core), goal)
+    except TooManyStates:
+        reason = "the rules on paths distinguish too many paths"
+        yield Objection(form=Form.BUDGET, origin=OBJECTIVE, reason=reason)
+    except TooManyFacts:
+        reason = f"the rules depend on more than {MOST_FACTS} facts about the tree"
+        yield Objection(form=Form.USED_MODEL, origin=OBJECTIVE, reason=reason)
+    except TooLong:
+        reason = "the numbers of the rules and the objective add up to more than 15 digits"
+        yield Objection(form=Form.LINEAR_MODEL, origin=OBJECTIVE, reason=reason)
 
 
 def _rules_refused(core: Core) -> Iterator[Objection]:
-    """Rules on the whole tree that no path, leaf or split keeps by itself."""
+    """Rules that are neither sums nor facts of a tree, nor kept by its paths and leaves."""
     known = {id(clause) for clause in (*taken(core), *(c for c, _ in _loss_bounds(core)))}
+    model = {id(clause) for clause in of_tree(core)}
     for clause in core.clauses:
         atoms = {type(literal.atom) for literal in clause.literals}
         if id(clause) in known or leaf_rows(clause) is not None or atoms <= {OutputSet}:
             continue
-        if clause.scope is Scope.MODEL and atoms == {Linear} and leaf_bound(clause) is not None:
+        if clause.scope is Scope.MODEL and id(clause) not in model:
+            continue
+        strange = [x.atom for x in clause.literals if not isinstance(x.atom, EXPRESSED)]
+        if clause.scope is Scope.MODEL and not strange:
             continue
         reason = "the search for number targets does not support this rule yet"
         if OutputSet in atoms:
             reason = "the search cannot make outputs depend on rows or columns"
-        form = form_of(clause.literals[0].atom, clause.scope)
-        yield Objection(form=form, origin=clause.origin, reason=reason)
+        elif Monotone in atoms:
+            reason = "the search cannot compare the numbers of leaves over the whole feature space"
+        atom = strange[0] if strange else clause.literals[0].atom
+        yield Objection(form=form_of(atom, clause.scope), origin=clause.origin, reason=reason)
 
 
 def takes_vectors(core: Core) -> bool:
     """Whether a problem needs the search for output vectors: several targets, rules on outputs,
     least leaf sizes, or a deviance."""
     assert core.targets is not None
-    first = core.objective[0] if core.objective else None
-    poisson = isinstance(first, RegressionStage) and first.loss.kind == "poisson"
     return (
-        poisson
+        stage_of_leaves(core).loss.kind == "poisson"
         or core.targets.shape[1] > 1
         or feasible_set(core) is not None
         or least_leaf_rows(core) > 1
     )
 
 
-def _vectors_refused(core: Core, first: RegressionStage) -> Iterator[Objection]:
+def _vectors_refused(first: RegressionStage) -> Iterator[Objection]:
     """What the search for output vectors does not take."""
-    assert core.targets is not None
     if not all(first.loss.factors):
         yield Objection(
             form=Form.OBJECTIVE_LOSS,
             origin=OBJECTIVE,
             reason="every number target needs a loss in the objective",
         )
-
-
-def _counts_leaves(stage: object) -> bool:
-    if not isinstance(stage, LinearStage) or stage.maxima or stage.path_sum is not None:
-        return False
-    measure: Additive = stage.measure
-    return measure.leaves > 0 and measure.columns is None
-
-
-def _bound_refused(clause: Clause, atom: LossBound, first: RegressionStage) -> str | None:
-    if not clause.literals[0].positive:
-        return "a loss is bounded from above only"
-    if atom.loss.kind != first.loss.kind:
-        return "the rule bounds another loss than the objective's"
-    if first.rest.leaves:
-        return "a bound on the loss goes with the loss alone as objective, without a price"
-    return None
 
 
 def _finishing(core: Core) -> RegressionSearch:

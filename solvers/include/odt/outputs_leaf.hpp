@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "odt/number_model.hpp"
 #include "odt/number_rules.hpp"
 #include "odt/outputs.hpp"
 #include "odt/problem.hpp"
@@ -24,6 +25,7 @@ struct OutputProblem {
   OutputLoss loss = OutputLoss::squared;
   OutputSet set;
   NumberRules rules;
+  NumberModel model;
   double leaf_price = 0;
   std::vector<std::int64_t> bounded;  // [row * minima + k]: each leaf needs these sums
   std::vector<std::int64_t> minima;

@@ -1,0 +1,206 @@
+"""Trees of numbers under rules on the whole tree, and objectives of any stages.
+
+Stages are made least one after the other: what one has reached is a rule for the next.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from math import lcm
+
+from odtdsl.backends.base import Limits, RawAnswer, Report, StageOutcome
+from odtdsl.backends.exact.lowering import least_leaf_rows, most_leaves, size_of, to_raw
+from odtdsl.backends.exact.number_model import TreeModel
+from odtdsl.backends.exact.number_rules import asks_tree, of_tree
+from odtdsl.backends.exact.regression import OBJECTIVE, RegressionSearch
+from odtdsl.base import engine
+from odtdsl.problem.ir.evaluate import Evaluation
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.forms import (
+    Additive,
+    Atom,
+    Clause,
+    Core,
+    Depth,
+    DepthStage,
+    Linear,
+    LossBound,
+    PathSum,
+    PathTotal,
+    RegressionStage,
+    SignedAtom,
+    StageForm,
+)
+from odtdsl.problem.ir.raw import RawTree
+from odtdsl.problem.outputs.leaves import fitted
+
+
+class StagedSearch(RegressionSearch):
+    """One solve under rules on the whole tree: a search per stage."""
+
+    def __init__(
+        self, core: Core, limits: Limits, start: RawTree | None, report: Report | None
+    ) -> None:
+        super().__init__(core, limits, start, report)
+        assert self.rules is not None, "rules on a tree need the states of its paths"
+        self.fixed: list[Clause] = []
+        self.upper = self._upper()
+        self.later = core.objective[:1] != (self.stage,)
+        self.counters: Counter[str] = Counter()
+        self.interrupted = False
+
+    def run(self) -> RawAnswer:
+        """Search stage by stage until all are proven or a limit is met."""
+        if most_leaves(self.core, self.depth) < 1 or not self._possible():
+            return RawAnswer(status="infeasible")
+        status, tree = "optimal", None
+        outcomes: list[StageOutcome] = []
+        for stage in self.core.objective or (None,):
+            found = self._of_stage(stage)
+            if found is None:
+                status, tree = "infeasible", None
+                break
+            tree, outcome = found
+            outcomes.append(outcome)
+            if not outcome.proven:
+                status = "unknown" if tree is None else "feasible"
+                break
+            assert tree is not None, "what is proven has a tree"
+            self._fix(stage, tree)
+            self.starts.append(tree)
+            self.later = True
+        if tree is not None:
+            outcomes = self._valued(outcomes, tree)
+        return RawAnswer(
+            status=status,  # type: ignore[arg-type]
+            model=tree,
+            stages=tuple(outcomes) if self.core.objective and status != "infeasible" else (),
+            timeline=tuple(self.timeline),
+            size=size_of(self.core),
+            counters=tuple(self.counters.items()),
+            interrupted=self.interrupted or self.limits.interrupted(),
+        )
+
+    def _valued(self, outcomes: list[StageOutcome], tree: RawTree) -> list[StageOutcome]:
+        """The same with the values that a tree has; those of losses may differ by rounding."""
+        found = Evaluation(self.core, tree)
+        return [
+            replace(outcome, value=found.stage_value(stage))
+            for stage, outcome in zip(self.core.objective, outcomes, strict=False)
+        ]
+
+    # ---- one stage
+
+    def _of_stage(self, stage: StageForm | None) -> tuple[RawTree | None, StageOutcome] | None:
+        """The best tree of a stage, and what is known of it; None where no tree keeps the rules."""
+        assert self.rules is not None
+        goal = None if stage is self.stage or stage is None else stage
+        model = TreeModel(self.core, self.rules, (*of_tree(self.core), *self.fixed), goal)
+        if not model.possible:
+            return None
+        if (priced := self._priced()) is not None:
+            model.price(priced, float(self.unit))
+        self.native_model = model.native()
+        self.native_rules = self.rules.native()  # it has the sums of the model
+        found = self._found(goal)
+        self.counters.update(found.counters)
+        self.interrupted = self.interrupted or found.interrupted
+        met = [tree for tree in self.starts if self._admitted(tree)]
+        if found.tree is not None:
+            tree = fitted(self.core, to_raw(self.core, self.features, found.tree))
+            met += [tree] if self._admitted(tree) else []
+        if not met:
+            if found.status == "infeasible" and not self.cut_off:
+                return None
+            return None, StageOutcome(value=None, bound=None, proven=False)
+        of = self.stage if stage is None else stage
+        tree = min(reversed(met), key=lambda one: Evaluation(self.core, one).stage_value(of))
+        value = Evaluation(self.core, tree).stage_value(of)
+        # A goal that is infinite on all trees is what the search calls infeasible.
+        proven = found.status == "optimal" or (goal is not None and found.status == "infeasible")
+        if proven and not self.cut_off:
+            return tree, StageOutcome(value=value, bound=value, proven=True)
+        bound = None
+        if goal is None and not self.cut_off and math.isfinite(found.bound):
+            bound = min(value, self._of_engine(found.bound))
+        return tree, StageOutcome(value=value, bound=bound, proven=False)
+
+    def _found(self, goal: StageForm | None) -> engine.NumberAnswer:
+        leaves = most_leaves(self.core, self.depth)
+        most = None if self.upper is None else float((self.upper - self._rest(0)) / self.unit)
+        return engine.solve_outputs(
+            self._of_vectors(leaves),
+            self.limits.of_engine(gap=goal is None and len(self.core.objective) == 1),
+            leaf_rows=least_leaf_rows(self.core),
+            start=self._start(leaves),
+            upper_bound=most,
+            progress=self._progress,
+        )
+
+    def _admitted(self, tree: RawTree) -> bool:
+        """Whether a tree keeps all rules, and is as good as earlier stages are."""
+        found = Evaluation(replace(self.core, clauses=(*self.core.clauses, *self.fixed)), tree)
+        if found.violations():
+            return False
+        return self.upper is None or found.stage_value(self.stage) <= self.upper
+
+    def _fix(self, stage: StageForm | None, tree: RawTree) -> None:
+        """The value that a stage has reached, as a rule."""
+        if stage is None:
+            return
+        value = Evaluation(self.core, tree).stage_value(stage)
+        if stage is self.stage:
+            most = value + self.slack
+            self.upper = most if self.upper is None else min(self.upper, most)
+            return
+        clause = Clause(
+            scope=Scope.MODEL, literals=(SignedAtom(atom=_at_most(stage, value)),), origin=OBJECTIVE
+        )
+        self.fixed.append(clause)
+
+    # ---- the part of the first loss's stage that is no price per leaf
+
+    def _priced(self) -> Additive | None:
+        rest = self.stage.rest
+        leaves = min(0, rest.leaves)
+        if not leaves and rest.columns is None:
+            return None
+        return Additive(leaves=leaves, columns=rest.columns, denominator=rest.denominator)
+
+    def _price(self) -> Fraction:
+        rest = self.stage.rest
+        return Fraction(max(0, rest.leaves), rest.denominator)
+
+
+def _at_most(stage: StageForm, value: Fraction) -> Atom:
+    """That a stage has at most a value."""
+    if isinstance(stage, DepthStage):
+        return Depth(at_most=int(value))
+    if isinstance(stage, RegressionStage):
+        assert stage.rest.is_constant, "objections() refuses prices of later losses"
+        rest = Fraction(stage.rest.constant, stage.rest.denominator)
+        return LossBound(loss=stage.loss, at_most=value - rest)
+    if stage.path_sum is None:
+        return Linear(measure=stage.measure, at_most=int(value * stage.measure.denominator))
+    total = stage.path_sum
+    common = lcm(stage.measure.denominator, total.whole_denominator)
+    return PathTotal(
+        measure=stage.measure + Additive(denominator=common),
+        path_sum=PathSum(
+            weights=total.scaled(Fraction(common // total.whole_denominator)).weights,
+            measure=total.measure,
+            denominator=common // total.measure.denominator,
+        ),
+        at_most=int(value * common),
+    )
+
+
+def search_of(
+    core: Core, limits: Limits, start: RawTree | None, report: Report | None
+) -> RawAnswer:
+    """The answer of the search that a core needs."""
+    kind = StagedSearch if asks_tree(core) else RegressionSearch
+    return kind(core, limits, start, report).run()

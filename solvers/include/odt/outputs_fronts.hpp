@@ -1,0 +1,150 @@
+// Trees of numbers under rules on the whole tree: fronts of sub-trees, of which none is better
+// than another in loss, components and facts.
+//
+// Trees under the rules on paths, splits and leaves alone, from the search of one lane, bound all
+// sub-trees from below. Budgets for the loss grow until a tree keeps the rules, and then shrink to
+// it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "odt/outputs_lane.hpp"
+
+namespace odt {
+
+struct NumberEntry {
+  double value = 0;  // loss above the floor, with prices
+  std::uint64_t facts = 0;
+  int plan = -1;         // a split that is kept, or -1: a leaf
+  std::uint32_t at = 0;  // its components in the pool
+};
+
+class NumberFront {
+ public:
+  // What of sub-trees is compared.
+  struct Order {
+    std::vector<std::size_t> components;
+    std::uint64_t wanted = 0, unwanted = 0;  // facts that are better set (clear)
+    bool value = true;
+  };
+  explicit NumberFront(std::size_t components) : components_(components) {}
+  bool empty() const { return entries_.empty(); }
+  const std::vector<NumberEntry>& entries() const { return entries_; }
+  std::vector<NumberEntry>& entries() { return entries_; }
+  const double* values(const NumberEntry& e) const { return pool_.data() + e.at * components_; }
+  double least() const { return entries_.empty() ? kUnbounded : entries_.front().value; }
+  std::size_t bytes() const {
+    return sizeof(*this) + entries_.size() * sizeof(NumberEntry) + pool_.size() * sizeof(double);
+  }
+  // True if the entry stays; in the order of values.
+  bool offer(NumberEntry e, const double* values, const Order& order);
+
+ private:
+  std::size_t components_;
+  std::vector<NumberEntry> entries_;
+  std::vector<double> pool_;
+};
+
+class OutputFronts {
+ public:
+  // `found` hears of every better tree: its value (of the goal, where there is one), and it.
+  using Found = std::function<void(double value, const Plan&)>;
+  OutputFronts(const OutputRows& data, OutputLane& lane, Control& control, std::size_t leaf_rows,
+               std::size_t memory, double tolerance, Found found);
+
+  // All trees of a value below `budget` that are better than the best known one.
+  void search(const OutputNode& root, const OutputAsk& ask, double budget);
+  // The best known: only less is of interest.
+  double best = kUnbounded;
+
+ private:
+  using Front = std::shared_ptr<NumberFront>;
+  struct Key {
+    PointSet set;
+    int depth, leaves, state;
+    bool operator==(const Key& o) const {
+      return set == o.set && depth == o.depth && leaves == o.leaves && state == o.state;
+    }
+  };
+  struct Hash {
+    std::size_t operator()(const Key& k) const {
+      return static_cast<std::size_t>(k.set.low ^
+                                      static_cast<std::uint64_t>(k.depth * 4096 + k.leaves) *
+                                          0x9e3779b97f4a7c15ULL ^
+                                      static_cast<std::uint64_t>(k.state) * 0xd6e8feb86659fd93ULL);
+    }
+  };
+  struct Known {
+    double budget = 0;
+    Front front;
+  };
+  struct Split {  // of a node: feature, bound, and what it adds
+    int feature;
+    std::uint32_t bound;
+    std::uint64_t facts;
+    double price;
+    std::vector<double> values;
+  };
+  struct Step {
+    int feature;
+    std::uint32_t bound;
+    int left, right;
+  };
+
+  Front solve(const OutputNode& node, const OutputAsk& ask, double budget);
+  void leaf(const OutputNode& node, const OutputAsk& ask, double budget, NumberFront& front);
+  void branch(const OutputNode& node, const OutputAsk& ask, double budget, NumberFront& front);
+  void cut(const OutputNode& node, const OutputAsk& ask, const OutputFrontier::Span& span,
+           std::size_t place, double budget, const OutputAnswer sides[2], NumberFront& front);
+  bool split_of(const OutputNode& node, const OutputAsk& ask, std::size_t feature,
+                std::uint32_t bound, Split& split);
+  void join(const OutputAsk& ask, const Split& split, const NumberFront& left,
+            const NumberFront& right, double budget, NumberFront& front);
+  void stumps(const OutputNode& node, const OutputAsk& ask, double budget, NumberFront& front);
+  void halve(const OutputNode& node, const OutputAsk& ask, std::size_t f, std::size_t low,
+             std::size_t high, double left, double right, double budget, NumberFront& front);
+  void stump(const OutputNode& node, const OutputAsk& ask, std::size_t f, std::size_t place,
+             const double lost[2], double budget, NumberFront& front);
+  void offer(const OutputAsk& ask, NumberEntry e, const double* values, NumberFront& front,
+             const Split* split, int left, int right);
+  bool within(std::uint64_t facts, const double* values) const;
+  void consider(const NumberEntry& e, const double* values, const Split* split, int left,
+                int right);
+  Plan plan_of(int step) const;
+  double limit(const OutputAsk& ask, double budget) const;
+  bool sized(std::size_t rows) const { return rows >= leaf_rows_; }
+  bool goal() const { return !model_.goal.empty(); }
+  void poll(std::uint64_t work);
+
+  const OutputRows& data_;
+  const NumberRules& rules_;
+  const NumberModel& model_;
+  OutputLane& lane_;
+  Control& control_;
+  std::size_t leaf_rows_, memory_, bytes_ = 0;
+  double tolerance_;
+  Found found_;
+  NumberParts parts_;
+  RuleCheck check_;
+  NumberFront::Order order_;
+  std::vector<double> slack_;    // per component: more is never within the rules
+  std::uint64_t forbidden_ = 0;  // facts
+  bool rising_ = false;          // no part of a tree makes the goal less
+  std::vector<Step> steps_;
+  std::unordered_map<Key, Known, Hash> known_;
+  struct Level {
+    OutputNode left, right;
+    std::vector<Loss> sums;
+  };
+  std::vector<std::unique_ptr<Level>> levels_;
+  std::vector<char> side_;
+  // Of the stumps of a node: of a feature, the places of cuts and the sums of the rows below each.
+  std::vector<std::uint32_t> places_;
+  std::vector<double> below_, rest_, values_;
+  std::vector<Loss> sums_;
+};
+
+}  // namespace odt

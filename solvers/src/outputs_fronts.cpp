@@ -1,0 +1,352 @@
+#include "odt/outputs_fronts.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace odt {
+
+// ---- one front
+
+bool NumberFront::offer(NumberEntry e, const double* values, const Order& order) {
+  const auto dominates = [&](const NumberEntry& a, const double* x, const NumberEntry& b,
+                             const double* y) {
+    if ((order.value && a.value > b.value) || (b.facts & order.wanted & ~a.facts) ||
+        (a.facts & order.unwanted & ~b.facts))
+      return false;
+    return std::all_of(order.components.begin(), order.components.end(),
+                       [&](std::size_t k) { return x[k] <= y[k]; });
+  };
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (order.value && entries_[i].value > e.value) break;
+    if (dominates(entries_[i], this->values(entries_[i]), e, values)) return false;
+  }
+  while (place < entries_.size() && entries_[place].value <= e.value) ++place;
+  const std::size_t from = order.value ? place : 0;
+  std::size_t keep = from, before = 0;
+  for (std::size_t i = from; i < entries_.size(); ++i) {
+    const bool drop = dominates(e, values, entries_[i], this->values(entries_[i]));
+    before += drop && i < place;
+    if (!drop) entries_[keep++] = entries_[i];
+  }
+  entries_.resize(keep);
+  place -= before;
+  e.at = static_cast<std::uint32_t>(pool_.size() / std::max<std::size_t>(components_, 1));
+  pool_.insert(pool_.end(), values, values + components_);
+  entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(place), e);
+  return true;
+}
+
+// ---- what is compared, and what no tree gets rid of again
+
+OutputFronts::OutputFronts(const OutputRows& data, OutputLane& lane, Control& control,
+                           std::size_t leaf_rows, std::size_t memory, double tolerance, Found found)
+    : data_(data),
+      rules_(data.rules()),
+      model_(data.problem.model),
+      lane_(lane),
+      control_(control),
+      leaf_rows_(leaf_rows),
+      memory_(memory),
+      tolerance_(tolerance),
+      found_(std::move(found)),
+      parts_(data.problem),
+      check_(data.problem.base, data.rules()),
+      slack_(model_.components, kUnbounded),
+      side_(data.problem.base.rows),
+      values_(model_.components) {
+  const std::size_t n = model_.components;
+  std::vector<char> compared(n, 0), rising(n, 1);
+  for (std::size_t k = 0; k < n; ++k) {
+    const auto at_least_zero = [](const auto& all) {
+      return std::all_of(all.begin(), all.end(), [](auto one) { return one >= 0; });
+    };
+    const auto split = model_.split.begin() + static_cast<std::ptrdiff_t>(k * model_.columns);
+    rising[k] = model_.leaf[k] >= 0 && at_least_zero(model_.path_delta[k]) &&
+                std::all_of(split, split + static_cast<std::ptrdiff_t>(model_.columns),
+                            [](double one) { return one >= 0; });
+    for (std::size_t i = 0; i < data.problem.base.rows && model_.path_sum[k] >= 0; ++i)
+      rising[k] = rising[k] && rules_.value[i * static_cast<std::size_t>(rules_.sums) +
+                                            static_cast<std::size_t>(model_.path_sum[k])] >= 0;
+  }
+  for (const NumberMeasure& one : model_.measures)
+    for (double factor : one.factor)
+      if (factor < 0) rising[static_cast<std::size_t>(one.component)] = 0;
+  for (const auto& clause : model_.clauses)
+    for (const NumberLiteral& one : clause) {
+      if (one.component < 0) {
+        (one.positive ? order_.wanted : order_.unwanted) |= std::uint64_t{1} << one.fact;
+        if (clause.size() == 1 && !one.positive) forbidden_ |= std::uint64_t{1} << one.fact;
+        continue;
+      }
+      const std::size_t k = static_cast<std::size_t>(one.component);
+      compared[k] = 1;
+      if (clause.size() == 1 && rising[k]) slack_[k] = std::min(slack_[k], one.at_most);
+    }
+  rising_ = true;
+  for (const NumberTerm& term : model_.goal) {
+    if (term.component < 0) {
+      order_.unwanted |= std::uint64_t{1} << term.fact;
+      continue;
+    }
+    compared[static_cast<std::size_t>(term.component)] = 1;
+    rising_ = rising_ && rising[static_cast<std::size_t>(term.component)];
+  }
+  for (std::size_t k = 0; k < n; ++k)
+    if (compared[k]) order_.components.push_back(k);
+}
+
+bool OutputFronts::within(std::uint64_t facts, const double* values) const {
+  if (facts & forbidden_) return false;
+  for (std::size_t k = 0; k < slack_.size(); ++k)
+    if (values[k] > slack_[k]) return false;
+  return !goal() || !rising_ || NumberModel::sum(model_.goal, facts, values) < best;
+}
+
+void OutputFronts::poll(std::uint64_t work) {
+  control_.poll(work);
+  if (bytes_ + steps_.size() * sizeof(Step) > memory_) throw Stop{};
+}
+
+// What the loss of a node's tree stays below: prices may be rewards.
+double OutputFronts::limit(const OutputAsk& ask, double budget) const {
+  return budget - model_.least_price(ask.shape.leaves);
+}
+
+// ---- whole trees
+
+void OutputFronts::search(const OutputNode& root, const OutputAsk& ask, double budget) {
+  order_.value = budget < kUnbounded || !goal();
+  NumberFront front(model_.components);
+  leaf(root, ask, budget, front);
+  if (ask.shape.depth == 0 || ask.shape.leaves < 2 || root.rows < 2 ||
+      !check_.split(ask.state, root.of(0), root.rows))
+    return;
+  if (ask.shape.depth == 1 || ask.shape.leaves == 2)
+    stumps(root, ask, budget, front);
+  else
+    branch(root, ask, budget, front);
+}
+
+void OutputFronts::consider(const NumberEntry& e, const double* values, const Split* split,
+                            int left, int right) {
+  if (!model_.holds(e.facts, values)) return;
+  const double value = goal() ? NumberModel::sum(model_.goal, e.facts, values) : e.value;
+  if (!(value < best)) return;
+  best = value;
+  found_(value, split == nullptr
+                    ? Plan::leaf()
+                    : Plan::split(split->feature, split->bound, plan_of(left), plan_of(right)));
+}
+
+Plan OutputFronts::plan_of(int step) const {
+  if (step < 0) return Plan::leaf();
+  const Step& s = steps_[static_cast<std::size_t>(step)];
+  return Plan::split(s.feature, s.bound, plan_of(s.left), plan_of(s.right));
+}
+
+// Whole trees are looked at; others stand in a front where none is better.
+void OutputFronts::offer(const OutputAsk& ask, NumberEntry e, const double* values,
+                         NumberFront& front, const Split* split, int left, int right) {
+  if (!within(e.facts, values)) return;
+  if (ask.level == 0) return consider(e, values, split, left, right);
+  e.plan = split == nullptr ? -1 : static_cast<int>(steps_.size());
+  if (!front.offer(e, values, order_)) return;
+  if (split != nullptr) steps_.push_back({split->feature, split->bound, left, right});
+}
+
+// ---- nodes
+
+void OutputFronts::leaf(const OutputNode& node, const OutputAsk& ask, double budget,
+                        NumberFront& front) {
+  if (!sized(node.rows) || !check_.leaf(ask.state, node.of(0), node.rows)) return;
+  NumberEntry e;
+  values_.assign(model_.components, 0.0);
+  parts_.leaf(node.of(0), node.rows, values_.data());
+  e.value = lane_.values().leaf({node.of(0), node.rows, node.sums.data()}, kUnbounded) +
+            NumberModel::sum(model_.prices, 0, values_.data());
+  if (e.value < budget) offer(ask, e, values_.data(), front, nullptr, -1, -1);
+}
+
+// All sub-trees below the budget that none dominates.
+OutputFronts::Front OutputFronts::solve(const OutputNode& node, const OutputAsk& ask,
+                                        double budget) {
+  poll(node.rows * data_.problem.base.features);
+  const Key key{node.set, ask.shape.depth, ask.shape.leaves, ask.state};
+  if (const auto at = known_.find(key); at != known_.end() && at->second.budget >= budget)
+    return at->second.front;
+  const Front front = std::make_shared<NumberFront>(model_.components);
+  leaf(node, ask, budget, *front);
+  const bool splits = ask.shape.depth > 0 && ask.shape.leaves > 1 && node.rows > 1 &&
+                      rules_.within(ask.state, std::min(ask.shape.depth, ask.shape.leaves - 1)) &&
+                      check_.split(ask.state, node.of(0), node.rows);
+  if (splits && (ask.shape.depth == 1 || ask.shape.leaves == 2))
+    stumps(node, ask, budget, *front);
+  else if (splits && lane_.solve(node, ask, limit(ask, budget)).least < limit(ask, budget))
+    branch(node, ask, budget, *front);
+  // Where a goal is to be less than the best known one, less may be left later: that is sound.
+  bytes_ += front->bytes() + sizeof(Known) + 64;
+  known_[key] = {budget, front};
+  return front;
+}
+
+void OutputFronts::branch(const OutputNode& node, const OutputAsk& ask, double budget,
+                          NumberFront& front) {
+  OutputFrontier frontier(data_, node, ask, leaf_rows_);
+  OutputFrontier::Span span;
+  for (;;) {
+    if (ask.level == 0 && !goal()) budget = std::min(budget, best - tolerance_);
+    const double most = limit(ask, budget);
+    if (!frontier.pop(most, span)) return;
+    OutputAnswer sides[2];
+    const std::size_t place = frontier.place(span);
+    lane_.evaluate(node, ask, span, place, most, sides);
+    frontier.part(span, sides[0].lower, sides[1].lower);
+    cut(node, ask, span, place, budget, sides, front);
+  }
+}
+
+bool OutputFronts::split_of(const OutputNode& node, const OutputAsk& ask, std::size_t feature,
+                            std::uint32_t bound, Split& split) {
+  split.feature = static_cast<int>(feature);
+  split.bound = bound;
+  split.facts = parts_.facts(node.of(0), node.rows, feature, bound, ask.level);
+  parts_.weigh(node.of(0), node.rows, sums_);
+  split.values.resize(model_.components);
+  parts_.split(sums_, ask.state, feature, split.values.data());
+  split.price = NumberModel::sum(model_.prices, 0, split.values.data());
+  return !(split.facts & forbidden_);
+}
+
+// All trees that split at a cut, whose sides lose so much at least.
+void OutputFronts::cut(const OutputNode& node, const OutputAsk& ask,
+                       const OutputFrontier::Span& span, std::size_t place, double budget,
+                       const OutputAnswer sides[2], NumberFront& front) {
+  const OutputAsk asked[2] = {
+      ask.below(span.leaves, rules_.after(ask.state, span.feature)),
+      ask.below(ask.shape.leaves - span.leaves, rules_.after(ask.state, span.feature))};
+  if (asked[0].state < 0) return;
+  Split split;
+  if (!split_of(node, ask, span.feature, data_.rank(span.feature, node.of(span.feature)[place]),
+                split))
+    return;
+  double low[2] = {std::max(sides[0].least, span.left), std::max(sides[1].least, span.right)};
+  for (int k = 0; k < 2; ++k) low[k] += model_.least_price(asked[k].shape.leaves);
+  const double room = budget - split.price;
+  if (low[0] + low[1] >= room) return;
+  while (levels_.size() <= ask.level) levels_.push_back(std::make_unique<Level>());
+  Level& here = *levels_[ask.level];
+  node.part(data_, span.feature, place, here.left, here.right, side_);
+  const int first = here.left.rows <= here.right.rows ? 0 : 1;
+  const OutputNode* part[2] = {&here.left, &here.right};
+  Front found[2];
+  for (int s : {first, 1 - first}) {
+    found[s] = solve(*part[s], asked[s], room - low[1 - s]);
+    if (found[s]->empty()) return;
+    low[s] = std::max(low[s], found[s]->least());
+    if (low[0] + low[1] >= room) return;
+  }
+  join(ask, split, *found[0], *found[1], budget, front);
+}
+
+void OutputFronts::join(const OutputAsk& ask, const Split& split, const NumberFront& left,
+                        const NumberFront& right, double budget, NumberFront& front) {
+  std::vector<double> values(model_.components);
+  std::uint64_t work = 0;
+  for (const NumberEntry& a : left.entries())
+    for (const NumberEntry& b : right.entries()) {
+      if ((work += front.entries().size() + model_.components + 1) > 20000) {
+        poll(work);
+        work = 0;
+      }
+      NumberEntry e;
+      e.value = a.value + b.value + split.price;
+      if (e.value >= budget) break;
+      e.facts = a.facts | b.facts | split.facts;
+      const double *x = left.values(a), *y = right.values(b);
+      for (std::size_t k = 0; k < values.size(); ++k) values[k] = x[k] + y[k] + split.values[k];
+      offer(ask, e, values.data(), front, &split, a.plan, b.plan);
+    }
+}
+
+// ---- the last level
+
+void OutputFronts::stumps(const OutputNode& node, const OutputAsk& ask, double budget,
+                          NumberFront& front) {
+  const std::size_t width = data_.width;
+  for (std::size_t f = 0; f < data_.problem.base.features; ++f) {
+    const int next = rules_.after(ask.state, f);
+    if (next < 0 || !rules_.ends(next)) continue;
+    const std::uint32_t* rows = node.of(f);
+    const std::uint32_t* cell = data_.cells(f);
+    if (cell[rows[0]] == cell[rows[node.rows - 1]]) continue;
+    control_.poll(node.rows);
+    places_.clear();
+    below_.clear();
+    rest_.assign(width, 0.0);
+    for (std::size_t i = 0; i < node.rows; ++i) {
+      if (i > 0 && cell[rows[i]] > cell[rows[i - 1]]) {
+        places_.push_back(static_cast<std::uint32_t>(i));
+        below_.insert(below_.end(), rest_.begin(), rest_.end());
+      }
+      for (std::size_t c = 0; c < width; ++c) rest_[c] += data_.of(rows[i])[c];
+    }
+    const double least = data_.problem.leaf_price;
+    halve(node, ask, f, 0, places_.size(), least, least, budget, front);
+  }
+}
+
+// The cuts low .. high - 1 of a feature, whose sides lose so much at least.
+void OutputFronts::halve(const OutputNode& node, const OutputAsk& ask, std::size_t f,
+                         std::size_t low, std::size_t high, double left, double right,
+                         double budget, NumberFront& front) {
+  if (low >= high) return;
+  if (ask.level == 0 && !goal()) budget = std::min(budget, best - tolerance_);
+  const double most = limit(ask, budget);
+  if (left + right >= most) return;
+  const std::size_t middle = (low + high) / 2, place = places_[middle];
+  const std::uint32_t* rows = node.of(f);
+  const double* sums = &below_[middle * data_.width];
+  for (std::size_t c = 0; c < data_.width; ++c) rest_[c] = node.sums[c] - sums[c];
+  OutputValues& values = lane_.values();
+  double lost[2] = {std::max(left, values.quick(sums)),
+                    std::max(right, values.quick(rest_.data()))};
+  if (lost[0] + lost[1] < most) {
+    const double one = values.leaf({rows, place, sums}, most - lost[1]);
+    lost[0] = std::max(lost[0], std::min(one, most - lost[1]));
+    if (one < kUnbounded) {
+      const double other =
+          values.leaf({rows + place, node.rows - place, rest_.data()}, most - lost[0]);
+      lost[1] = std::max(lost[1], std::min(other, most - lost[0]));
+      const double both[2] = {one, other};
+      if (other < kUnbounded) stump(node, ask, f, place, both, budget, front);
+    }
+  }
+  halve(node, ask, f, low, middle, left, lost[1], budget, front);
+  halve(node, ask, f, middle + 1, high, lost[0], right, budget, front);
+}
+
+void OutputFronts::stump(const OutputNode& node, const OutputAsk& ask, std::size_t f,
+                         std::size_t place, const double lost[2], double budget,
+                         NumberFront& front) {
+  const std::uint32_t* rows = node.of(f);
+  const std::size_t rest = node.rows - place;
+  const std::uint32_t low = data_.rank(f, rows[place - 1]), high = data_.rank(f, rows[place]);
+  if (!sized(place) || !sized(rest) || !rules_.open(f, low, high, ask.level)) return;
+  const int next = rules_.after(ask.state, f);
+  if (!check_.leaf(next, rows, place) || !check_.leaf(next, rows + place, rest)) return;
+  Split split;
+  if (!split_of(node, ask, f, high, split)) return;
+  if (!model_.measures.empty()) control_.poll(node.rows);
+  std::vector<double>& total = split.values;
+  for (int k = 0; k < 2; ++k) {
+    parts_.leaf(k == 0 ? rows : rows + place, k == 0 ? place : rest, values_.data());
+    for (std::size_t c = 0; c < total.size(); ++c) total[c] += values_[c];
+  }
+  NumberEntry e;
+  e.value = lost[0] + lost[1] + NumberModel::sum(model_.prices, 0, total.data());
+  e.facts = split.facts;
+  if (e.value < budget) offer(ask, e, total.data(), front, &split, -1, -1);
+}
+
+}  // namespace odt
