@@ -198,6 +198,8 @@ GOOD = {
     "--model": ("pattern", "tree.json"),
     "--within": ("0.3", "0.2 s"),
     "--gap": ("1%", "0"),
+    "--until": ("steady 1s", "gap 1%"),
+    "--memory": ("2GB",),
     "--threads": ("1", "2"),
     "--seed": ("0", "7"),
     "--start": ("tree.json",),

@@ -7,12 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 import odtdsl
+from odtdsl.driver import pipeline
 from odtdsl.driver.alternatives import _Collected
 from odtdsl.interfaces.cli.main import app
 
@@ -259,11 +261,51 @@ def test_all_optimal_and_near_list_trees(spec, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("options", "holds"),
+    [
+        (["--until", "steady 2min"], {"steady": 120.0}),
+        (["--until", " gap 5%"], {"gap": Fraction(1, 20)}),
+        (["--until", "gap 18"], {"gap": Fraction(18)}),
+        (["--until", "steady 10", "--gap", "1%"], {"steady": 10.0, "gap": Fraction(1, 100)}),
+        (["--memory", "4GB"], {"memory_bytes": 4 * 10**9}),
+        (["--memory", "3.5 GB"], {"memory_bytes": 3_500_000_000}),
+    ],
+)
+def test_limits_of_one_run_replace_those_of_the_spec(spec, options, holds, monkeypatch):
+    solve = pipeline.solve
+    heard = {}
+    monkeypatch.setattr(pipeline, "solve", lambda *a, **k: heard.update(k) or solve(*a, **k))
+    text = f"{IRIS}solve until steady 60 s, memory 8 GB, gap 2%"
+    assert odt("solve", spec(text), *options).exit_code == 0
+    names = ("steady", "gap", "memory_bytes")
+    assert {name: heard[name] for name in names if heard.get(name) is not None} == holds
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (["--until", "steady"], "U323"),
+        (["--until", "10s"], "U323"),
+        (["--until", "gap 1%", "--gap", "1%"], "U323"),
+        (["--until", "steady x"], "U305"),
+        (["--until", "gap 100%"], "U306"),
+        (["--memory", "4"], "U324"),
+        (["--memory", "0.5MB"], "U324"),
+    ],
+)
+def test_wrong_limits_are_told_before_the_data_are_read(spec, options, code):
+    found = odt("solve", spec(IRIS.replace('sklearn "iris"', '"no.csv"')), *options)
+    assert found.exit_code == 2
+    assert code in found.output
+
+
+@pytest.mark.parametrize(
     "options",
     [
         ["--near", "x"],
         ["--most", "3"],
         ["--near", "1%", "--gap", "1%"],
+        ["--near", "1%", "--until", "steady 1s"],
         ["--near", "1%", "--all-optimal"],
         ["--all-optimal", "--most", "0"],
     ],

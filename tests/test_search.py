@@ -222,7 +222,7 @@ def test_what_cannot_be(text: str, code: str) -> None:
 def test_it_ends_when_nothing_better_comes() -> None:
     frame = hard(seed=6)
     began = time.monotonic()
-    found = solve(spec(7, "within 60 s, until steady 1 s"), frame=frame)
+    found = solve(spec(7, "within 60 s, until steady 50 s"), frame=frame, steady="1 s")
     assert time.monotonic() - began < 50
     assert found.status == "feasible"
     assert not found.interrupted

@@ -10,10 +10,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 from odtdsl.base.diagnostics.model import error
 
-_SECONDS = {"": 1, "s": 1, "min": 60, "h": 3600}
+SECONDS = {"s": 1, "min": 60, "h": 3600}
+BYTES = {"MB": 10**6, "GB": 10**9}
 DECIMAL = r"\d{1,18}(?:\.\d{1,18})?"
 """A number of an option, as a pattern: Python reads no integers of thousands of digits."""
 
@@ -29,7 +31,7 @@ def parse_seconds(text: str) -> float:
     match = re.fullmatch(rf"\s*({DECIMAL})\s*(s|min|h|)\s*", text)
     if match is None or float(match[1]) <= 0:
         raise error("U305", f"`{text}` is not a time limit", helps=("write 60, 60s, 2min or 1h",))
-    return float(match[1]) * _SECONDS[match[2]]
+    return float(match[1]) * SECONDS[match[2] or "s"]
 
 
 def parse_gap(text: str) -> Fraction:
@@ -48,6 +50,45 @@ def parse_gap(text: str) -> Fraction:
         if gap < 100:
             return gap / 100
     raise error("U306", f"`{text}` is not a gap", helps=("write 1%, 0.01, or 18 for 18 errors",))
+
+
+def parse_until(text: str) -> tuple[Literal["gap"], Fraction] | tuple[Literal["steady"], float]:
+    """What ends a search before its limit: a gap, or seconds without a better model.
+
+    Raises
+    ------
+    OdtError
+        U323: neither. U305, U306: no time, no gap.
+    """
+    kind, _, amount = text.strip().partition(" ")
+    if amount and kind == "gap":
+        return "gap", parse_gap(amount)
+    if amount and kind == "steady":
+        return "steady", parse_seconds(amount)
+    raise error(
+        "U323",
+        f"`{text}` does not say when to end the search",
+        helps=('write `--until "steady 10s"` or `--until "gap 1%"`',),
+    )
+
+
+def parse_memory(text: str) -> int:
+    """Bytes of a memory limit.
+
+    Raises
+    ------
+    OdtError
+        U324: no memory limit, or one below 1 MB.
+    """
+    match = re.fullmatch(rf"\s*({DECIMAL})\s*(MB|GB)\s*", text)
+    amount = 0 if match is None else int(Fraction(match[1]) * BYTES[match[2]])
+    if not BYTES["MB"] <= amount < 10**18:
+        raise error(
+            "U324",
+            f"`{text}` is not a memory limit of at least 1 MB",
+            helps=("write 4GB or 500MB",),
+        )
+    return amount
 
 
 BLOCK = 1_000_000

@@ -9,6 +9,7 @@ from typing import Literal, assert_never
 
 from odtdsl.base.back_ends import Option, names, offered, settings, wishes
 from odtdsl.base.diagnostics.suggest import closest
+from odtdsl.base.limits import BYTES, SECONDS
 from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.language import ast
 from odtdsl.language.expressions import number_text
@@ -22,9 +23,7 @@ from odtdsl.problem.ir.problem import (
 
 MAX_LAYERS = 64
 MAX_PLANE_LAYERS = 6
-SECONDS = {"s": 1, "min": 60, "h": 3600}
 MAX_SECONDS = 1000 * 3600
-BYTES = {"MB": 10**6, "GB": 10**9}
 Splits = Literal["axis", "hyperplane"]
 
 

@@ -24,6 +24,8 @@ class Overrides(TypedDict, total=False):
         Wall time, compiling included.
     gap
         Where to stop: below 1 relative, else in units of the first stage.
+    steady
+        Seconds without a better model after which to stop.
     threads, seed
         Processor threads, seed of all choices.
     memory_bytes
@@ -34,6 +36,7 @@ class Overrides(TypedDict, total=False):
     variant: Variant
     seconds: float | None
     gap: Fraction | None
+    steady: float | None
     threads: int | None
     seed: int | None
     memory_bytes: int | None

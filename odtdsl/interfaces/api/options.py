@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from odtdsl.compiler import Analysis
     from odtdsl.driver.alternatives import Near
     from odtdsl.predictors.predictor import Predictor
+    from odtdsl.problem.ir.problem import Options
 
 
 def start_of(
@@ -83,16 +84,24 @@ def limits_of(
     """
     if all(one is None for one in (within, gap, memory, threads, seed)):
         return None, None, None
-    from odtdsl.compiler.context import Reporter
-    from odtdsl.compiler.skeleton import options
-
-    said = statements.options(
-        using=None, within=within, gap=gap, threads=threads, seed=seed, memory=memory, start=None
-    )
-    reporter = Reporter(None)
-    found = options([said], reporter)
-    reporter.check()
+    found = _said(within=within, gap=gap, threads=threads, seed=seed, memory=memory)
     return found.seconds, None if gap is None else found.gap, found.memory_bytes
 
 
-__all__ = ["analysed", "limits_of", "near_of", "options_of", "start_of"]
+def steady_of(steady: Numeric | timedelta | str | None) -> float | None:
+    """Seconds without a better model, read as by the `solve` statement."""
+    return None if steady is None else _said(steady=steady).steady
+
+
+def _said(**options: object) -> Options:
+    """What a `solve` statement says with some of its options."""
+    from odtdsl.compiler.context import Reporter
+    from odtdsl.compiler.skeleton import options as read
+
+    reporter = Reporter(None)
+    found = read([statements.options(**options)], reporter)
+    reporter.check()
+    return found
+
+
+__all__ = ["analysed", "limits_of", "near_of", "options_of", "start_of", "steady_of"]

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Literal, Unpack
 
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.interfaces.api.inputs import FilePath, Inputs
-from odtdsl.interfaces.api.options import analysed, limits_of, near_of, options_of, start_of
+from odtdsl.interfaces.api.options import (
+    analysed,
+    limits_of,
+    near_of,
+    options_of,
+    start_of,
+    steady_of,
+)
 from odtdsl.interfaces.api.reading import ModelLike, spec_of
 from odtdsl.words import values
 from odtdsl.words.values import Numeric
@@ -100,6 +107,7 @@ def solve(
     options: Mapping[str, str | int] | None = None,
     within: Numeric | timedelta | str | None = None,
     gap: Numeric | str | None = None,
+    steady: Numeric | timedelta | str | None = None,
     threads: int | None = None,
     seed: int | None = None,
     memory: str | None = None,
@@ -130,7 +138,9 @@ def solve(
     within
         Wall time in seconds, or a text such as `"2 min"`.
     gap
-        The relative gap at which to stop: 0.01 or `"1%"`.
+        The relative gap at which to stop: 0.01 or `"1%"`; from 1 on in units of the objective.
+    steady
+        Stop when no better model has come for so long: seconds, or a text such as `"10 s"`.
     threads, seed
         Processor threads; the seed of all choices.
     memory
@@ -180,6 +190,7 @@ def solve(
         variant=asked,
         seconds=seconds,
         gap=relative_gap,
+        steady=steady_of(steady),
         threads=threads,
         seed=seed,
         memory_bytes=memory_bytes,

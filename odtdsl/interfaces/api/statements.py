@@ -437,14 +437,14 @@ def _text(value: object, place: str) -> str:
 
 def options(
     *,
-    using: object,
-    within: object,
-    gap: object,
-    threads: object,
-    seed: object,
-    memory: object,
-    start: object,
+    using: object = None,
+    within: object = None,
+    gap: object = None,
     steady: object = None,
+    threads: object = None,
+    seed: object = None,
+    memory: object = None,
+    start: object = None,
 ) -> ast.Solve:
     """`solve ...`: texts are as in the language, such as "2 min", "1%" and "4 GB"."""
     found: list[ast.SolveOption] = []

@@ -155,7 +155,7 @@ def tune(
 def _options(**said: Any) -> tuple[ast.SolveOption, ...]:
     if all(value is None for value in said.values()):
         return ()
-    return statements.options(**said, seed=None, start=None).options
+    return statements.options(**said).options
 
 
 __all__ = ["tune"]

@@ -68,6 +68,11 @@ Formulation = Annotated[
 BackEndOptions = Annotated[Mapping[str, Value] | None, OfBackEnds()]
 Within = Annotated[str | None, Option(help="Time limit: 60, 60s, 2min, 1h.")]
 Gap = Annotated[str | None, Option(help="Stop at this relative gap: 1%.")]
+Until = Annotated[
+    str | None,
+    Option(help='End early: "steady 10s" where no better tree came for so long, or "gap 1%".'),
+]
+Memory = Annotated[str | None, Option(help="Memory limit of the process: 500MB, 4GB.")]
 Threads = Annotated[int | None, Option(help="Number of threads.", least=1, most=256)]
 Seed = Annotated[int | None, Option(help="Seed of the search.", least=0, most=2**31 - 1)]
 Out = Annotated[Path | None, Option("--out", "-o", help="Save the tree as JSON.")]

@@ -15,12 +15,14 @@ from odtdsl.interfaces.cli.commands import (
     Force,
     Gap,
     Json,
+    Memory,
     OnSpec,
     Option,
     Out,
     Seed,
     Svg,
     Threads,
+    Until,
     Using,
     Within,
 )
@@ -51,6 +53,8 @@ class Solve(OnSpec):
     options: BackEndOptions = None
     within: Within = None
     gap: Gap = None
+    until: Until = None
+    memory: Memory = None
     threads: Threads = None
     seed: Seed = None
     start: Annotated[Path | None, Option(help="Start from this saved tree.")] = None
@@ -80,12 +84,14 @@ class Solve(OnSpec):
         began = time.monotonic()
         from odtdsl.base.back_ends import variant
         from odtdsl.base.interrupts import interruptible
-        from odtdsl.base.limits import counting, parse_gap, parse_seconds
+        from odtdsl.base.limits import counting, parse_memory, parse_seconds
         from odtdsl.driver import pipeline
         from odtdsl.interfaces.cli.progress import Waiting
 
         asked = variant(self.options)
-        wish = _list_wish(self.all_optimal, self.near, self.most, self.gap)
+        wish = _list_wish(self.all_optimal, self.near, self.most, self.gap, self.until)
+        ends = _ends(self.gap, self.until)
+        memory = None if self.memory is None else parse_memory(self.memory)
         problem = self.problem()
         outputs = {"out": self.out, "svg": self.svg, "dot": self.dot, "proof": self.proof}
         check_outputs(outputs, (*files_of(problem), ("the start", self.start)), self.force)
@@ -103,6 +109,7 @@ class Solve(OnSpec):
             "seconds": seconds,
             "threads": self.threads,
             "seed": self.seed,
+            "memory_bytes": memory,
             "start": first,
         }
         with interruptible():
@@ -119,9 +126,9 @@ class Solve(OnSpec):
                 result = pipeline.solve(
                     analysis,
                     variant=asked,
-                    gap=None if self.gap is None else parse_gap(self.gap),
                     report=waiting,
                     began=began,
+                    **ends,
                     **options,
                 )
             proving = (
@@ -208,8 +215,23 @@ def _proving(analysis: Analysis, using: str | None, listing: object) -> str:
     return back_end(analysis, using)
 
 
+def _ends(gap: str | None, until: str | None) -> dict[str, Any]:
+    """What ends the search before a proof, as overrides."""
+    from odtdsl.base.limits import parse_gap, parse_until
+
+    found: dict[str, Any] = {} if gap is None else {"gap": parse_gap(gap)}
+    if until is not None:
+        kind, value = parse_until(until)
+        if kind in found:
+            raise error(
+                "U323", "`--gap` and `--until` both give a gap", helps=("omit one of them",)
+            )
+        found[kind] = value
+    return found
+
+
 def _list_wish(
-    all_optimal: bool, near: str | None, most: int | None, gap: str | None
+    all_optimal: bool, near: str | None, most: int | None, gap: str | None, until: str | None
 ) -> tuple[Near | None, int] | None:
     """The tolerance and number of trees of a list; None if a single tree is requested."""
     if not all_optimal and near is None:
@@ -220,8 +242,10 @@ def _list_wish(
                 helps=("add `--all-optimal`, or `--near 1%`",),
             )
         return None
-    if gap is not None:
-        raise error("U315", "a list must begin with a proven best tree", helps=("omit `--gap`",))
+    for flag, value in (("--gap", gap), ("--until", until)):
+        if value is not None:
+            helps = (f"omit `{flag}`",)
+            raise error("U315", "a list must begin with a proven best tree", helps=helps)
     if all_optimal and near is not None:
         raise error("U315", "`--near` includes the optimal trees", helps=("omit `--all-optimal`",))
     from odtdsl.driver.alternatives import MAX_LISTED_TREES, at_least_one, parse_near
