@@ -25,10 +25,10 @@ from odtdsl.problem.ir.targets import ProblemPart
 RUN = [sys.executable, str(Path(__file__).parent / "toy_task.py")]
 DATA = "x,z,placebo,drug\n1,0,1,0\n2,1,1,2\n3,0,2,0\n4,1,0,4\n5,0,0,3\n6,1,3,1\n"
 SPEC = """data "rows.csv"
-target placebo, drug: choice
+target placebo, drug: pick
 tree depth <= 2
-maximize reward then minimize leaves
-rule good: reward >= 15
+maximize picked_reward then minimize leaves
+rule good: picked_reward >= 15
 """
 
 
@@ -93,22 +93,22 @@ def test_a_toy_task_works_from_check_to_report(folder: Path) -> None:
 
     done = odt("solve", "spec.odt", "--using", "exact", "--out", "tree.json", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "maximize reward: 15, proven" in done.stdout
+    assert "maximize picked_reward: 15, proven" in done.stdout
     assert "placebo  (2 rows)" in done.stdout
     saved = json.loads((folder / "tree.json").read_text(encoding="utf-8"))
-    assert (saved["task"], saved["classes"]) == ("choice", ["placebo", "drug"])
+    assert (saved["task"], saved["classes"]) == ("pick", ["placebo", "drug"])
 
     done = odt("audit", "spec.odt", "tree.json", cwd=folder)
     assert done.returncode == 0, done.stderr
     done = odt("predict", "tree.json", "rows.csv", cwd=folder)
     assert done.stdout.split()[1:] == ["placebo", "drug", "placebo", "drug", "drug", "placebo"]
     done = odt("export", "tree.json", "--to", "sql", cwd=folder)
-    assert '"predicted_choice"' in done.stdout
+    assert '"predicted_pick"' in done.stdout
 
     done = odt("report", "spec.odt", "--out", "page.html", cwd=folder)
     assert done.returncode == 0, done.stderr
     page = (folder / "page.html").read_text(encoding="utf-8")
-    for said in ("Rewards", "mean reward", "placebo 3 · drug 0", "maximize reward"):
+    for said in ("Rewards", "mean reward", "placebo 3 · drug 0", "maximize picked_reward"):
         assert said in page, said
 
 
@@ -137,11 +137,11 @@ def _leaves(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def test_messages_speak_of_the_toy(folder: Path) -> None:
     (folder / "bad.odt").write_text(
-        SPEC.replace("maximize reward", "minimize errors"), encoding="utf-8"
+        SPEC.replace("maximize picked_reward", "minimize errors"), encoding="utf-8"
     )
     said = odt("check", "bad.odt", cwd=folder).stderr
-    assert "`errors` needs a class target, but the target is a choice" in said
-    assert "for a choice use `reward`" in said
+    assert "`errors` needs a class target, but the target is a pick" in said
+    assert "for a pick use `picked_reward`" in said
 
 
 def test_test_rows_of_a_toy_have_its_measure(folder: Path) -> None:
@@ -155,7 +155,7 @@ def test_test_rows_of_a_toy_have_its_measure(folder: Path) -> None:
 def test_a_toy_has_no_errors_to_be_near_by(folder: Path) -> None:
     """Though every row loses as much by the second choice as by the first."""
     (folder / "rows.csv").write_text("x,a,b\n1,1,0\n2,1,0\n3,1,0\n", encoding="utf-8")
-    spec = 'data "rows.csv" target a, b: choice tree depth <= 1 maximize reward'
+    spec = 'data "rows.csv" target a, b: pick tree depth <= 1 maximize picked_reward'
     (folder / "spec.odt").write_text(spec, encoding="utf-8")
     assert "U314" in odt("solve", "spec.odt", "--near", "1 errors", cwd=folder).stderr
     done = odt("solve", "spec.odt", "--near", "1", cwd=folder)
@@ -179,7 +179,7 @@ def test_back_ends_prove_the_best_reward_of_a_toy(tmp_path: Path) -> None:
         columns |= {name: [draw.randint(-2, 5) for _ in range(many)] for name in ("a", "b", "c")}
         if all(len(set(columns[name])) > 1 for name in ("x", "z")):
             asked.append(columns)
-    spec = "target a, b, c: choice\ntree depth <= 2\nmaximize reward"
+    spec = "target a, b, c: pick\ntree depth <= 2\nmaximize picked_reward"
     text = json.dumps([[spec, one] for one in asked])
     done = odt("values", *back_ends, cwd=tmp_path, text=text)
     assert done.returncode == 0, done.stderr

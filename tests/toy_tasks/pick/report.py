@@ -1,12 +1,12 @@
-"""Choices in reports."""
+"""Picks in reports."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import ClassVar
 
-from odtdsl.tasks.choice.score import PART as SCORE  # type: ignore[import-untyped]
-from odtdsl.tasks.choice.score import rewards
+from odtdsl.tasks.pick.score import PART as SCORE  # type: ignore[import-untyped]
+from odtdsl.tasks.pick.score import rewards
 
 from odtdsl.datasets.dataset import Dataset
 from odtdsl.datasets.table import IntArray
@@ -18,7 +18,7 @@ from odtdsl.presentation.report.targets import ReportPart, Sample
 from odtdsl.problem.ir.problem import TargetDecl
 
 
-class ChoiceReport(ReportPart):
+class PickReport(ReportPart):
     spread_head: ClassVar = "rewards"
 
     def errors(self, subject: Subject, samples: Sequence[Sample]) -> Markup:
@@ -39,4 +39,4 @@ class ChoiceReport(ReportPart):
         return [", ".join(map(rounded, row)) for row in rewards(data, target.names)[at].tolist()]
 
 
-PART = ChoiceReport()
+PART = PickReport()

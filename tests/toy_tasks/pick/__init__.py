@@ -2,4 +2,4 @@
 
 from odtdsl.base.tasks import Task
 
-TASK = Task(kind="choice", types=("choice",), plural="choices")
+TASK = Task(kind="pick", types=("pick",), plural="picks")

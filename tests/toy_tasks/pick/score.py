@@ -14,7 +14,7 @@ from odtdsl.predictors.predictor import Predictor
 from odtdsl.problem.ir.rows import Rows
 
 
-class ChoiceScore(ScorePart):
+class PickScore(ScorePart):
     def score(self, model: Predictor, data: Dataset) -> TestScore:
         made = model.labels(data.table)
         found = rewards(data, model.targets)[np.arange(data.n_rows), made].mean()
@@ -27,7 +27,7 @@ class ChoiceScore(ScorePart):
             yield model.alone(Leaf(label=label, size=rows.n_rows)), (name,)
 
     def measure(self, words: Collection[str]) -> str:
-        return "maximize reward"
+        return "maximize picked_reward"
 
 
 def rewards(data: Dataset, names: tuple[str, ...]) -> FloatArray:
@@ -35,4 +35,4 @@ def rewards(data: Dataset, names: tuple[str, ...]) -> FloatArray:
     return np.column_stack([one for one in columns if one is not None])
 
 
-PART = ChoiceScore()
+PART = PickScore()

@@ -10,17 +10,17 @@ from odtdsl.language import ast
 from odtdsl.problem.ir.problem import TargetDecl
 
 
-class ChoiceTarget(TargetPart):
-    called: ClassVar = "a choice"
-    terms: ClassVar = frozenset({"choice"})
+class PickTarget(TargetPart):
+    called: ClassVar = "a pick"
+    terms: ClassVar = frozenset({"pick"})
 
     def declare(
         self, columns: Columns, statement: ast.Target, names: tuple[str, ...]
     ) -> TargetDecl:
-        return TargetDecl(names=names, kind="choice", classes=names)
+        return TargetDecl(names=names, kind="pick", classes=names)
 
     def other_terms(self, word: str, target: TargetDecl) -> tuple[str, ...]:
-        return ("for a choice use `reward`",)
+        return ("for a pick use `picked_reward`",)
 
 
-PART = ChoiceTarget()
+PART = PickTarget()

@@ -1,4 +1,4 @@
-"""Choices in the problem."""
+"""Picks in the problem."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from odtdsl.problem.ir.problem import TargetDecl
 from odtdsl.problem.ir.targets import ProblemPart
 
 
-class ChoiceProblem(ProblemPart):
+class PickProblem(ProblemPart):
     def text(self, target: TargetDecl) -> str:
-        return "choice"
+        return "pick"
 
 
-PART = ChoiceProblem()
+PART = PickProblem()

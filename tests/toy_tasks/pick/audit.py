@@ -16,19 +16,19 @@ from odtdsl.problem.ir.expr import Apply
 from odtdsl.problem.ir.problem import TargetDecl
 
 
-@means("reward")
-def reward(model: ModelOn, call: Apply) -> Fraction:
+@means("picked_reward")
+def picked_reward(model: ModelOn, call: Apply) -> Fraction:
     made = model.rows.truth[np.arange(model.rows.n_rows), model.predicted]
     each = zip(made.tolist(), model.rows.units.tolist(), strict=True)
     return sum((Fraction(r) * unit for r, unit in each), Fraction(0)) / model.rows.denominator
 
 
-class ChoiceAudit(AuditPart):
+class PickAudit(AuditPart):
     def truth(self, rows: AuditRows) -> IntArray | FloatArray:
         return rows.truth
 
     def in_order(self, below: Leaf, above: Leaf, target: TargetDecl) -> bool:
-        raise AssertionError("choices have no order")
+        raise AssertionError("picks have no order")
 
 
-PART = ChoiceAudit()
+PART = PickAudit()

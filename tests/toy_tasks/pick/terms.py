@@ -10,15 +10,15 @@ from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.terms.base import Term
 
 
-class Reward(Term):
+class PickedReward(Term):
     """Meaning: the sum over rows of the reward of the choice that is made for them.
 
     Core forms: Linear of the model.
     """
 
-    name = "reward"
+    name = "picked_reward"
     place = 1000
-    target = "choice"
+    target = "pick"
     scopes = (Scope.MODEL,)
     fewer_is_better = False
 

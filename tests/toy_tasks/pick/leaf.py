@@ -16,7 +16,7 @@ from odtdsl.predictors.validation import wrong
 from odtdsl.predictors.wording import label_text
 
 
-class ChoiceLeaves(LeafPart):
+class PickLeaves(LeafPart):
     def check(self, leaf: Leaf, place: str, model: Structure) -> Iterator[Diagnostic]:
         if leaf.label is None or not 0 <= leaf.label < len(model.classes):
             yield wrong("F210", place, f"label {leaf.label} is no choice")
@@ -26,11 +26,11 @@ class ChoiceLeaves(LeafPart):
         return label_array(model.classes)[labels]
 
     def names(self, model: Structure) -> tuple[str, ...]:
-        return ("choice",)
+        return ("pick",)
 
     def words(self, leaf: Leaf, model: Structure) -> str:
         assert leaf.label is not None
         return label_text(model.classes[leaf.label])
 
 
-PART = ChoiceLeaves()
+PART = PickLeaves()
