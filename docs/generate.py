@@ -83,10 +83,12 @@ def _anchor(term: dict[str, Any]) -> str:
 
 
 def _term(term: dict[str, Any]) -> Iterator[str]:
+    from odtdsl.compiler.targets import called
+
     yield f"## {_heading(term)}"
     yield ""
     value = f"{term['value']}{', compared only with constants' * term['quotient']}"
-    target = "" if term["target"] is None else f" Needs a {term['target']} target."
+    target = "" if term["target"] is None else f" Needs {called(term['target'])}."
     yield (
         ", ".join(f"`{usage}`" for usage in term["usage"])
         + f". Scope: {', '.join(term['scopes'])}. A {value}.{target}"

@@ -30,6 +30,7 @@ SHARES = [
     if Scope.MODEL in term.scopes
     and term.kind is Kind.SHARE
     and term.takes_group
+    and term.target != "choice"
     and not term.is_quotient
 ]
 """The additive shares of rows."""

@@ -341,8 +341,9 @@ class Atoms:
 
 # ---- rules
 
-NO_CLASSES = ("mse", "mae", "poisson", "output")
-"""Terms of number targets: `test_regression_spec` and `test_engine_regression`."""
+NO_CLASSES = ("mse", "mae", "poisson", "output", "reward", "expected_reward", "share")
+"""Terms of number targets (`test_regression_spec`, `test_engine_regression`) and of choices
+(`test_choice`)."""
 
 TERMS: dict[str, tuple[str, ...]] = {
     scope.value: tuple(

@@ -106,6 +106,16 @@ def test_no_file_imports_itself_by_way_of_others(imports: Any) -> None:
     TopologicalSorter(files).prepare()
 
 
+def floor_of(name: str) -> str:
+    """The floor that a module of a task is a part of; its terms belong to the problem."""
+    part = getattr(import_module(name), "PART", None)
+    if part is None:
+        assert name.endswith(".terms"), name
+        return "problem"
+    (home,) = (kind.__module__ for kind in type(part).__mro__ if Part in kind.__bases__)
+    return str(home.split(".")[1])
+
+
 def test_parts_of_tasks_stand_on_their_floors(imports: Any) -> None:
     """A part is found by name from its floor, so that it may import this one and those below."""
     level = {package: at for at, floor in enumerate(floors()) for package in floor}
@@ -116,12 +126,14 @@ def test_parts_of_tasks_stand_on_their_floors(imports: Any) -> None:
     }
     assert len(parts) >= 2
     for name in parts:
-        kinds = type(import_module(name).PART).__mro__
-        (home,) = (kind.__module__ for kind in kinds if Part in kind.__bases__)
-        own = home.split(".")[1]
+        own = floor_of(name)
         allowed = {own, *(one for one, at in level.items() if at > level[own])}
-        used = {one.split(".")[1] for one in imports.find_modules_directly_imported_by(name)}
-        assert used <= allowed, name
+        used = imports.find_modules_directly_imported_by(name)
+        assert {one.split(".")[1] for one in used} - {"tasks"} <= allowed, name
+        for other in (one for one in used if one.startswith("odtdsl.tasks.")):
+            assert other in parts, "a part uses parts of its own task alone"
+            assert other.rpartition(".")[0] == name.rpartition(".")[0], name
+            assert level[floor_of(other)] >= level[own], name
 
 
 def test_nothing_imports_the_root_of_the_package(imports: Any) -> None:

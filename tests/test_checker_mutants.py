@@ -31,20 +31,30 @@ FRAME = {
     "c": ["a", "b", "a", "b", "a", "b", "a", "b"],
     "y": ["no", "no", "yes", "yes", "yes", "no", "no", "no"],
     "v": [0, 0, 10, 10, 10, 0, 0, 1],
+    "w": [3, 4, 1, 2, 0, 5, 4, 2],
 }
 CLASSES = """
 target y positive "yes"
 feature x, z: number
 feature c: category
-drop v
+drop v, w
 cost x = 2, z = 1
 group some = z == 1
 tree depth <= 2
 minimize errors
 """
 NUMBERS = CLASSES.replace('target y positive "yes"', "target v: number").replace(
-    "drop v\n", "drop y\n"
+    "drop v, w\n", "drop y, w\n"
 )
+
+CHOICES = """
+target choice {v, w} by reward
+feature x, z: number
+feature c: category
+drop y
+group some = z == 1
+tree depth <= 2
+"""
 
 RULES = {
     "depth": "depth <= 1",
@@ -63,6 +73,9 @@ RULES = {
     "false_positive_rate": 'false_positive_rate("no") <= 20%',
     "specificity": 'specificity("yes") <= 60%',
     "count_predicted": 'count_predicted("yes") <= 2',
+    "reward": "reward <= 30.5",
+    "expected_reward": "expected_reward(some) <= 2.5",
+    "share": "share(v) <= 25%",
     "gap": 'gap(rate("yes"), c) = 0',
     "ratio": 'ratio(rate("yes"), c) <= 40%',
     "expected_cost": "expected_cost <= 1",
@@ -107,6 +120,8 @@ INSTEAD = {
 def spec(term: str) -> odtdsl.Model:
     head = NUMBERS if term in ("mse", "mae", "poisson", "output") else CLASSES
     head = head.replace("minimize errors", f"minimize {INSTEAD.get(term, 'errors')}")
+    if term in ("reward", "expected_reward", "share"):
+        head = f"{CHOICES}maximize {'reward' if term == 'share' else 'share(v)'}\n"
     return odtdsl.parse(f"data frame\n{head}rule r: {RULES[term]}\n")
 
 

@@ -101,7 +101,7 @@ def test_a_toy_task_works_from_check_to_report(folder: Path) -> None:
     done = odt("audit", "spec.odt", "tree.json", cwd=folder)
     assert done.returncode == 0, done.stderr
     done = odt("predict", "tree.json", "rows.csv", cwd=folder)
-    assert done.stdout.split()[1:] == ["placebo", "drug", "placebo", "drug", "drug", "placebo"]
+    assert done.stdout.split() == ["pick", "placebo", "drug", "placebo", "drug", "drug", "placebo"]
     done = odt("export", "tree.json", "--to", "sql", cwd=folder)
     assert '"predicted_pick"' in done.stdout
 

@@ -17,6 +17,7 @@ import numpy as np
 from odtdsl.auditor.monotone import is_monotone
 from odtdsl.auditor.routing import LeafOn, ModelOn, PathOn, Place, SplitOn, TreeOn
 from odtdsl.auditor.rows import AuditRows, NoValue
+from odtdsl.auditor.targets import AuditPart
 from odtdsl.datasets.table import BoolArray, FloatArray
 from odtdsl.predictors.nodes import Threshold
 from odtdsl.problem.ir.expr import Apply, FeatureArg, GroupArg, LabelArg, RowArg, TargetArg
@@ -208,20 +209,8 @@ def accuracy(model: ModelOn, call: Apply) -> Fraction:
 
 @means("loss", over=whole)
 def loss(model: ModelOn, call: Apply) -> Fraction:
-    """The sum of weight times loss[actual class][predicted class] over the rows of the group."""
-    rows = np.flatnonzero(whole(model, call))
-    losses = model.rows.problem.losses
-    paid = np.zeros((len(losses), len(losses)), dtype=model.rows.units.dtype)
-    np.add.at(paid, (model.rows.classes[rows], model.predicted[rows]), model.rows.units[rows])
-    total = sum(
-        (
-            amount * int(paid[actual, predicted])
-            for actual, amounts in enumerate(losses)
-            for predicted, amount in enumerate(amounts)
-        ),
-        Fraction(0),
-    )
-    return total / model.rows.denominator
+    """The sum over the rows of the group of weight times what the prediction costs."""
+    return AuditPart.of(model.rows.problem.target.kind).lost(model, whole(model, call))
 
 
 @means("expected_loss", over=whole)

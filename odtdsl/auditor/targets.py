@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from odtdsl.auditor.results import AuditLine
-from odtdsl.auditor.routing import DiagramOn, TreeOn
+from odtdsl.auditor.routing import DiagramOn, ModelOn, TreeOn
 from odtdsl.auditor.rows import AuditRows
 from odtdsl.base.tasks import Part
-from odtdsl.datasets.table import FloatArray, IntArray
+from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from odtdsl.predictors.nodes import Leaf
@@ -26,6 +26,10 @@ class AuditPart(Part):
     def errors(self, model: TreeOn | DiagramOn) -> Fraction | None:
         """The weight of the wrong predictions; None where none is just right or wrong."""
         return None
+
+    def lost(self, model: ModelOn, inside: BoolArray) -> Fraction:
+        """What the predictions for some rows, bool (n_rows,), cost by weight: `loss`."""
+        raise AssertionError("only a target whose terms include `loss` is asked")
 
     def lines(self, model: TreeOn, backend: str | None) -> Iterator[AuditLine]:
         """Lines on what the leaves of a tree are to predict; `backend` made it, if known."""

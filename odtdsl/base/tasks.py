@@ -44,6 +44,8 @@ class Task:
         The types of a target, as a spec writes them behind its colon, that mean this task.
     plural
         What is predicted, in the plural: `classes`.
+    heads
+        Types that stand before the columns, as in `target choice {a, b} by reward`.
     estimator
         What the estimators of the task are called: `Classifier`; empty where it has none.
     """
@@ -51,6 +53,7 @@ class Task:
     kind: str
     types: tuple[str, ...]
     plural: str
+    heads: tuple[str, ...] = ()
     estimator: str = ""
 
 
@@ -68,6 +71,11 @@ def types_of_targets() -> tuple[str, ...]:
     return tuple(word for task, _ in tasks().values() for word in task.types)
 
 
+def heads_of_targets() -> tuple[str, ...]:
+    """All types that a spec writes before the columns of a target."""
+    return tuple(word for task, _ in tasks().values() for word in task.heads)
+
+
 def task_of_type(word: str) -> Task | None:
     """The task that a type of target means; None for a word that is no type of targets."""
-    return next((task for task, _ in tasks().values() if word in task.types), None)
+    return next((task for task, _ in tasks().values() if word in (*task.types, *task.heads)), None)

@@ -17,7 +17,7 @@ from odtdsl.compiler.column_warnings import warn_of_columns
 from odtdsl.compiler.columns import Columns
 from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.compiler.expansion import check_categories, check_growth
-from odtdsl.compiler.namespace import WORDS, Namespace
+from odtdsl.compiler.namespace import WORDS, Namespace, words_for
 from odtdsl.compiler.rows import ColumnRoles, RowChoice, with_target
 from odtdsl.compiler.rule_warnings import warn_of_rules
 from odtdsl.compiler.rules import rules, stages
@@ -164,8 +164,8 @@ class _Analyser:
         costs = self.columns.costs([feature.name for feature in features])
         shape = self._skeleton()
         chosen = options(statements.solves, self.reporter)
-        self._check_lets()
         target = self._target()
+        self._check_lets(WORDS if target is None else words_for(target))
         if target is None:
             self.reporter.check()
         assert target is not None, "a target that is given up has been reported"
@@ -221,11 +221,11 @@ class _Analyser:
         except StatementError:
             return None
 
-    def _check_lets(self) -> None:
+    def _check_lets(self, words: frozenset[str]) -> None:
         """A `let` name never hides another meaning of its word."""
         for name, let in self.statements.lets.items():
-            other = "a term" if name in WORDS else "a column"
-            if name in WORDS or name in self.table.columns:
+            other = "a term" if name in words else "a column"
+            if name in words or name in self.table.columns:
                 self.reporter.error(
                     "N122",
                     f"`let {name}` has the same name as {other}",

@@ -11,7 +11,7 @@ import numpy as np
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.compiler.namespace import FUNCTIONS, WORDS, Namespace
-from odtdsl.compiler.targets import TargetPart
+from odtdsl.compiler.targets import TargetPart, called
 from odtdsl.datasets.dataset import Value
 from odtdsl.datasets.levels import as_levels
 from odtdsl.datasets.typing import distinct, encode
@@ -63,7 +63,7 @@ class Arguments:
         """A term with its arguments, and the kind of its value."""
         name = expr.name if isinstance(expr, ast.Name) else expr.function
         given = () if isinstance(expr, ast.Name) else expr.args
-        if name not in WORDS or (isinstance(expr, ast.Name) and expr.quoted):
+        if not self._is_term(expr, name):
             raise self._no_term(name, expr)
         term = self.in_scope(name, expr)
         if term.kind is Kind.COLUMN:
@@ -95,12 +95,24 @@ class Arguments:
         self._check_threshold(term, args, expr)
         return Apply(term=term.name, args=tuple(args), of=of), term.kind
 
+    def _is_term(self, expr: ast.Name | ast.Call, name: str) -> bool:
+        """Whether a name is a term; those of another task only where nothing else has it."""
+        if isinstance(expr, ast.Name) and expr.quoted:
+            return False
+        namespace = self.namespace
+        if name in namespace.words or name not in WORDS:
+            return name in WORDS
+        return isinstance(expr, ast.Call) or not (
+            name in namespace.group_names or name in namespace.columns.table.columns
+        )
+
     def _no_term(self, name: str, expr: ast.Name | ast.Call) -> StatementError:
         namespace = self.namespace
         if isinstance(expr, ast.Call):
             # Those that may stand here come first: of equally near ones they are meant.
-            here = {word for word in WORDS if self.scope in BY_NAME[word].scopes}
-            known = [*FUNCTIONS, *sorted(here), *sorted(WORDS - here)]
+            words = namespace.words
+            here = {word for word in words if self.scope in BY_NAME[word].scopes}
+            known = [*FUNCTIONS, *sorted(here), *sorted(words - here)]
             return self._unknown("term", name, known, expr)
         if name in namespace.group_names:
             return self.reporter.error(
@@ -120,7 +132,7 @@ class Arguments:
                 expr,
                 helps=helps if is_feature else (),
             )
-        terms = sorted(WORDS - {"root", "feature"})
+        terms = sorted(namespace.words - {"root", "feature"})
         near = [*terms, *namespace.lets, *namespace.group_names]
         if "number" in TargetPart.of(namespace.target.kind).terms and self.scope is Scope.LEAF:
             # What a leaf puts out comes first, then what else may be said of leaves.
@@ -140,7 +152,7 @@ class Arguments:
         term = BY_NAME[name]
         word = shown or name
         part = TargetPart.of(self.namespace.target.kind)
-        if term.target is not None and term.target not in part.terms:
+        if term.target is not None and not part.takes(term.target, self.namespace.target):
             raise self._other_target(term, word, at)
         if self.scope not in term.scopes:
             where = " or ".join(
@@ -178,7 +190,7 @@ class Arguments:
     def _other_target(self, term: Term, word: str, at: ast.Node) -> StatementError:
         target = self.namespace.target
         assert term.target is not None, "other terms take all targets"
-        wanted = TargetPart.of(term.target).called
+        wanted = called(term.target)
         return self.reporter.error(
             "T219",
             f"`{word}` needs {wanted}, but the target is a {target.kind}",
@@ -318,6 +330,10 @@ class Arguments:
     def _label(self, expr: ast.Expr) -> LabelArg:
         classes = self.namespace.target.classes
         literal = self.namespace.opened(expr)
+        if isinstance(literal, ast.Name) and self._labels_are_columns:
+            if literal.name not in classes:
+                raise self.reporter.unknown("N106", "choice", literal.name, classes, literal)
+            return LabelArg(text=name_text(literal.name), index=classes.index(literal.name))
         if isinstance(literal, ast.Number | ast.Text | ast.Name | ast.Percent):
             index = self.namespace.columns.label(literal, classes)
             label = classes[index]
@@ -329,6 +345,10 @@ class Arguments:
             expr,
             helps=(f"the classes are {', '.join(map(str, classes))}",),
         )
+
+    @property
+    def _labels_are_columns(self) -> bool:
+        return TargetPart.of(self.namespace.target.kind).labels_are_columns
 
     def _group(self, expr: ast.Expr) -> GroupArg:
         if not isinstance(expr, ast.Name):

@@ -10,7 +10,7 @@ from odtdsl.compiler.arguments import Arguments
 from odtdsl.compiler.cell_conditions import CALCULATE
 from odtdsl.compiler.context import StatementError
 from odtdsl.compiler.literals import level_of, literal_constant
-from odtdsl.compiler.namespace import WORDS, Namespace
+from odtdsl.compiler.namespace import Namespace
 from odtdsl.compiler.percentages import NoWhole, Unclear, Whole, shares_of_rows, whole_of
 from odtdsl.compiler.targets import TargetPart
 from odtdsl.language import ast
@@ -375,7 +375,7 @@ class Resolver(Arguments):
         """Whether a name is that of a target; a bare term wins where it can stand."""
         if expr.name not in self.namespace.target.names:
             return False
-        hidden = expr.name in WORDS and self.scope in BY_NAME[expr.name].scopes
+        hidden = expr.name in self.namespace.words and self.scope in BY_NAME[expr.name].scopes
         return expr.quoted or not hidden
 
     def _output(self, expr: ast.Name) -> Apply:
@@ -393,7 +393,7 @@ class Resolver(Arguments):
         """Whether an expression is a `let` name; one that hides a term is an error elsewhere."""
         if not isinstance(expr, ast.Name) or expr.quoted:
             return False
-        return expr.name in self.namespace.lets and expr.name not in WORDS
+        return expr.name in self.namespace.lets and expr.name not in self.namespace.words
 
     def _let(self, expr: ast.Name, resolve: Callable[[ast.Expr], R]) -> R:
         if expr.name in self.namespace.opening:

@@ -4,20 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from odtdsl.compiler.cell_conditions import Cells
 from odtdsl.compiler.columns import Columns
+from odtdsl.compiler.targets import TargetPart
 from odtdsl.datasets.table import Table
 from odtdsl.language import ast
 from odtdsl.problem.ir.problem import FeatureDecl, GroupDecl, TargetDecl
+from odtdsl.problem.terms.library import __name__ as HOME
 from odtdsl.problem.terms.registry import BY_NAME
 
 FUNCTIONS = ("abs", "sum", "count")
 WORDS = frozenset(name for name, term in BY_NAME.items() if term.form == "call")
 """Names that a bare word means as a term."""
+_LIBRARY = frozenset(word for word in WORDS if type(BY_NAME[word]).__module__.startswith(HOME))
 
 
-@dataclass(slots=True, kw_only=True)
+def words_for(target: TargetDecl) -> frozenset[str]:
+    """The words that are terms under a target: a task's own ones only where the target has it."""
+    part = TargetPart.of(target.kind)
+    own = ((word, BY_NAME[word].target) for word in WORDS - _LIBRARY)
+    return _LIBRARY | {word for word, needs in own if needs is None or part.takes(needs, target)}
+
+
+@dataclass(kw_only=True)
 class Namespace:
     """What names can mean.
 
@@ -44,6 +55,11 @@ class Namespace:
     diagram: bool
     hyperplanes: bool = False
     opening: list[str] = field(default_factory=list)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words that are terms here."""
+        return words_for(self.target)
 
     @property
     def feature_names(self) -> list[str]:

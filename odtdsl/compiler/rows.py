@@ -207,7 +207,7 @@ class RowChoice:
                 if name in self._policies:  # others are read by nobody
                     check_apart(taken.columns[name], columns[name])
             except OdtError as error:
-                found = _of_target(error, name) if name in self.target.names else error
+                found = self._of_target(error, name) if closed else error
                 self.reporter.adopt(found, self._place_of(name))
                 failed = True
         if failed:
@@ -220,6 +220,19 @@ class RowChoice:
             targets=targets,
             weights=self._weights(taken),
             row_numbers=rows,
+        )
+
+    def _of_target(self, error: OdtError, name: str) -> OdtError:
+        """What is wrong with a cell, with helps that fit a target: it is no feature of any type."""
+        as_class = coded(f"target {name_text(name)}")
+        of_text = TargetPart.of(self.target.kind).of_text or f"if it is a class, write {as_class}"
+        helps = {
+            "D141": lambda one: (*one.helps[:1], of_text),
+            "D146": lambda one: (f"if they are codes of classes, write {as_class}", *one.helps[2:]),
+        }
+        return OdtError(
+            replace(one, helps=helps[one.code](one)) if one.code in helps else one
+            for one in error.diagnostics
         )
 
     def _weights(self, table: Table) -> Weights:
@@ -260,19 +273,6 @@ class RowChoice:
             if text is not None:
                 found[text] = -1 if text in found else index
         return found
-
-
-def _of_target(error: OdtError, name: str) -> OdtError:
-    """What is wrong with a cell, with helps that fit a target: it is no feature of any type."""
-    as_class = coded(f"target {name_text(name)}")
-    helps = {
-        "D141": lambda one: (*one.helps[:1], f"if it is a class, write {as_class}"),
-        "D146": lambda one: (f"if they are codes of classes, write {as_class}", *one.helps[2:]),
-    }
-    return OdtError(
-        replace(one, helps=helps[one.code](one)) if one.code in helps else one
-        for one in error.diagnostics
-    )
 
 
 def with_target(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from odtdsl.base.tasks import Part, task_of_type
+from odtdsl.base.tasks import Part, task_of_type, tasks
 from odtdsl.compiler.columns import Columns
 from odtdsl.compiler.context import StatementError
 from odtdsl.datasets.dataset import Column, ColumnType
@@ -33,7 +33,11 @@ class TargetPart(Part):
     called
         What messages call such a target, with its article: `a class target`.
     terms
-        The kinds of target whose terms it takes: a term says in `target` which it needs.
+        What it has that terms may need: a term says in `target` what that is.
+    labels_are_columns
+        Whether what is predicted are the target columns, so that rules name it without quotes.
+    of_text
+        What to say of a cell of the target that is a text; empty where it may be a class.
     on_diagrams
         Whether a diagram can predict it, which has one terminal for each class.
     """
@@ -43,6 +47,16 @@ class TargetPart(Part):
     called: ClassVar[str]
     terms: ClassVar[frozenset[str]]
     on_diagrams: ClassVar[bool] = False
+    labels_are_columns: ClassVar[bool] = False
+    of_text: ClassVar[str] = ""
+
+    def takes(self, kind: str, target: TargetDecl) -> bool:
+        """Whether terms that need `kind` fit a target."""
+        return kind in self.terms
+
+    def called_for(self, kind: str) -> str:
+        """What messages call the targets of the task that terms of a kind need; empty for none."""
+        return self.called if kind in self.terms else ""
 
     @abstractmethod
     def declare(
@@ -95,6 +109,12 @@ class TargetPart(Part):
 
     def check_outputs(self, rows: Rows, reporter: Reporter) -> None:
         """File what is wrong with the rules on outputs of leaves."""
+
+
+def called(kind: str) -> str:
+    """What messages call the targets that terms of a kind need."""
+    names = [TargetPart.of(one).called_for(kind) for one in tasks()]
+    return " or ".join(sorted(filter(None, names), reverse=True))
 
 
 def declared_target(columns: Columns) -> TargetDecl:

@@ -17,6 +17,7 @@ from odtdsl.predictors.predictor import Predictor
 
 if TYPE_CHECKING:
     from odtdsl.datasets.dataset import Dataset, Value
+    from odtdsl.problem.ir.problem import TargetDecl
     from odtdsl.problem.ir.rows import Rows
 
 
@@ -125,8 +126,8 @@ class ScorePart(Part):
     module: ClassVar = "score"
 
     @abstractmethod
-    def score(self, model: Predictor, data: Dataset) -> TestScore:
-        """How a model does on some rows, which count alike."""
+    def score(self, model: Predictor, data: Dataset, target: TargetDecl | None = None) -> TestScore:
+        """How a model does on some rows, which count alike; `target` where the spec is known."""
 
     @abstractmethod
     def constants(
@@ -164,7 +165,7 @@ def score(model: Predictor, test: Dataset, rows: Rows | None = None) -> TestScor
     same of the best constant.
     """
     part = ScorePart.of(model.target_kind)
-    found = part.score(model, test)
+    found = part.score(model, test, None if rows is None else rows.problem.target)
     if rows is None:
         return found
     constant, predicts = _best_constant(model, rows)
@@ -173,7 +174,7 @@ def score(model: Predictor, test: Dataset, rows: Rows | None = None) -> TestScor
         outputs=part.outputs(model, rows, test),
         audit=audit_rows(model, rows.problem, test),
         baseline=replace(
-            part.score(constant, test),
+            part.score(constant, test, rows.problem.target),
             predicts=predicts,
             audit=audit_rows(constant, rows.problem, test),
         ),

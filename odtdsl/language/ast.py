@@ -307,11 +307,15 @@ class TypeSpec(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target(Node):
-    """`target survived`, `target y: class {"a", "b"} positive "b"`."""
+    """`target survived`, `target y: class {"a", "b"} positive "b"`.
+
+    `target choice {a, b} by reward` has the type `choice`, and what its columns hold in `by`.
+    """
 
     columns: tuple[Name, ...]
     type: TypeSpec | None = None
     positive: Literal | None = None
+    by: Name | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

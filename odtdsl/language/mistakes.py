@@ -12,6 +12,7 @@ from collections.abc import Callable
 from odtdsl.base.diagnostics.model import Diagnostic, Label
 from odtdsl.base.diagnostics.suggest import closest
 from odtdsl.base.source import Span
+from odtdsl.base.tasks import heads_of_targets
 from odtdsl.language.failure import Failure
 from odtdsl.language.grammar import keywords
 from odtdsl.language.misspellings import (
@@ -306,6 +307,20 @@ def _missing_word(f: Failure) -> Diagnostic | None:
     return f.error("S028", f"`{word}` is missing", f"write `{word} {f.found}`")
 
 
+def _choice(f: Failure) -> Diagnostic | None:
+    """`target a, b: choice`, or a target of choices without its braces or its `by`."""
+    heads = heads_of_targets()
+    near = {f.found, *(one.text for one in f.statement[1:2])}
+    if f.keyword != "target" or not near & {*heads, "{"}:
+        return None
+    return f.error(
+        "S028",
+        "a target of choices names its columns in braces, and says what they hold",
+        f"write `target {heads[0]} {{a, b}} by reward`, or `by loss`",
+        span=_behind(f) if f.ended or not f.same_line else None,
+    )
+
+
 def _comma(f: Failure) -> Diagnostic | None:
     if f.ended or not f.same_line or not f.after_comma & _kinds(f):
         return None
@@ -409,6 +424,7 @@ _RECOGNISERS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _set_of_values,
     _negated,
     _unclosed,
+    _choice,
     _other_word,
     _missing_word,
     _comma,

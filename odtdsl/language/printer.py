@@ -159,6 +159,10 @@ def _option(option: ast.DataOption) -> str:
 def _declaration(statement: ast.Target | ast.Feature) -> str:
     if isinstance(statement, ast.Feature):
         return f"feature {columns_text(statement.columns)}: {_type(statement.type)}"
+    if statement.by is not None:
+        kind = "" if statement.type is None else f"{word_text(statement.type.kind)} "
+        by = word_text(statement.by.name)
+        return f"target {kind}{{{columns_text(statement.columns)}}} by {by}"
     kind = "" if statement.type is None else f": {_type(statement.type)}"
     positive = statement.positive
     last = "" if positive is None else f" positive {label_text(positive)}"

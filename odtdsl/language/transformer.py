@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from odtdsl.base.diagnostics.model import Diagnostic, Label
 from odtdsl.base.diagnostics.suggest import closest
 from odtdsl.base.source import Source, Span
+from odtdsl.base.tasks import heads_of_targets
 from odtdsl.language import ast
 from odtdsl.language.constructors import negate
 
@@ -202,6 +203,22 @@ class Builder:
             columns=self.node(c[1]),
             type=kind,
             positive=self.node(c[-1]) if "POSITIVE" in kinds else None,
+        )
+
+    def _choice_target(self, c: list[Any], span: Span) -> ast.Target:
+        head, by = c[1], c[-1]
+        if head not in heads_of_targets():
+            self.complain(
+                "S028",
+                f"`target {head} {{...}} by ...` is no kind of target",
+                self.span(head),
+                f"write `{heads_of_targets()[0]}`",
+            )
+        return ast.Target(
+            span=span,
+            columns=self.node(c[3]),
+            type=ast.TypeSpec(span=self.span(head), kind=str(head)),
+            by=ast.Name(span=self.span(by), name=str(by)),
         )
 
     def _feature(self, c: list[Any], span: Span) -> ast.Feature:

@@ -19,6 +19,7 @@ __all__ = [
     "errors",
     "expected_cost",
     "expected_loss",
+    "expected_reward",
     "false_positive_rate",
     "feature",
     "gap",
@@ -39,8 +40,10 @@ __all__ = [
     "ratio",
     "recall",
     "requires",
+    "reward",
     "root",
     "same_leaf",
+    "share",
     "size",
     "specificity",
     "splits",
@@ -85,6 +88,22 @@ loss = OfGroup(node=ast.Name(name="loss"))
 expected_loss = OfGroup(node=ast.Name(name="expected_loss"))
 """`loss` over the weight of the rows."""
 
+reward = OfGroup(node=ast.Name(name="reward"))
+"""The weighted sum over rows (of a group) of the reward of the choice that is made for the row.
+Rewards are the decimals of their cells, and sums are exact. Where they need more than 14 digits,
+weight times reward is rounded to as many decimals as fit (D226).
+
+>>> reward("women") >= 100
+reward(women) >= 100
+"""
+
+expected_reward = OfGroup(node=ast.Name(name="expected_reward"))
+"""`reward` over the weight of the rows.
+
+>>> gap(expected_reward, "sex") <= 0.5
+gap(expected_reward, sex) <= 0.5
+"""
+
 
 def rate(label: Label, group: str | None = None) -> Measure:
     """The weighted share of the rows (of a group) that are predicted as the class.
@@ -93,6 +112,16 @@ def rate(label: Label, group: str | None = None) -> Measure:
     rate("yes", women) >= 0.8 * rate("yes")
     """
     return build.measure_of("rate", build.label(label), build.group(group))
+
+
+def share(label: Label, group: str | None = None) -> Measure:
+    """The weighted share of the rows (of a group) for which the choice is made: `rate`, under
+    the name that budgets of treatments have.
+
+    >>> share("drug_a") <= 0.3
+    share("drug_a") <= 0.3
+    """
+    return build.measure_of("share", build.label(label), build.group(group))
 
 
 def recall(label: Label, group: str | None = None) -> Measure:

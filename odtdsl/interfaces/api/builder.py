@@ -237,22 +237,33 @@ class SpecBuilder:
     def target(
         self,
         *columns: str | Measure | Iterable[str],
-        type: Literal["class", "ordered", "number", "integer"] | None = None,
+        type: Literal["class", "ordered", "number", "integer", "choice"] | None = None,
         classes: Iterable[Label] | None = None,
         levels: Iterable[Label] | None = None,
         positive: Label | None = None,
         step: Numeric | None = None,
+        by: Literal["reward", "loss"] | None = None,
     ) -> Self:
         """`target ...`: the column to predict; several where they are numbers.
+
+        With `by` the columns are choices, and hold what each row gains or loses by each.
 
         >>> print(Model().target("y", classes=["no", "yes"], positive="yes"), end="")
         target y: class {"no", "yes"} positive "yes"
         >>> print(Model().target("math", "reading", type="number"), end="")
         target math, reading: number
+        >>> print(Model().target("placebo", "drug", by="reward"), end="")
+        target choice {placebo, drug} by reward
         """
         return self._append(
             statements.target(
-                columns, type=type, classes=classes, levels=levels, positive=positive, step=step
+                columns,
+                type=type,
+                classes=classes,
+                levels=levels,
+                positive=positive,
+                step=step,
+                by=by,
             )
         )
 

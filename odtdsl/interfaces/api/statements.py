@@ -12,7 +12,7 @@ from typing import Literal, TypeVar, cast
 
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.source import Source
-from odtdsl.base.tasks import types_of_targets
+from odtdsl.base.tasks import heads_of_targets, types_of_targets
 from odtdsl.language import ast
 from odtdsl.language.expressions import name_text
 from odtdsl.language.fragments import written
@@ -193,8 +193,11 @@ def target(
     levels: object,
     positive: object,
     step: object,
+    by: object = None,
 ) -> ast.Target:
-    """`target ...`; the type follows from `classes`, `levels` or `step` if it is not given."""
+    """`target ...`; the type follows from the other arguments if it is not given."""
+    if by is not None or type in heads_of_targets():
+        return _choice(columns, type, by, (classes, levels, positive, step))
     implied = [
         word
         for word, said in (("class", classes), ("ordered", levels), ("number", step))
@@ -214,6 +217,23 @@ def target(
         type=spec,
         positive=None if positive is None else values.label(positive, "a class"),
     )
+
+
+def _choice(
+    columns: tuple[object, ...], type: str | None, by: object, others: tuple[object, ...]
+) -> ast.Target:
+    """`target choice {...} by ...`."""
+    (word,) = heads_of_targets()
+    if type not in (None, word) or any(one is not None for one in others):
+        raise error(
+            "U402",
+            "a target of choices takes its columns and `by` alone",
+            helps=(f'pass `type="{word}"`, or leave the type out',),
+        )
+    if not isinstance(by, str) or not by.isidentifier():
+        raise values.wrong("`by`", by, 'pass "reward" or "loss": what the columns hold')
+    kind = ast.TypeSpec(kind=word)
+    return ast.Target(columns=_several(columns), type=kind, by=ast.Name(name=by))
 
 
 _OPTIONS = {"class": "`classes`", "ordered": "`levels`", "number": "`step`"}

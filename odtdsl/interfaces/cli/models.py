@@ -40,6 +40,7 @@ class Predict(Command):
         from odtdsl.datasets.readers import read
         from odtdsl.datasets.request import DataRequest
         from odtdsl.interfaces.api import load_model
+        from odtdsl.predictors.leaves import leaves_of
 
         reads = [("the model", self.model), ("the rows", self.data)]
         check_outputs({"out": self.out}, reads, force=True)
@@ -54,14 +55,15 @@ class Predict(Command):
             header=not self.no_header,
         )
         values = saved.predict(read(request, base=Path())).tolist()
-        text = _csv([saved.targets, *(v if isinstance(v, list) else [v] for v in values)])
+        names = leaves_of(saved).names(saved)
+        text = _csv([names, *(v if isinstance(v, list) else [v] for v in values)])
         if self.out is not None:
             # Predictions cannot be known as ours, but what would not change is not lost.
             keep = self.force or holds(self.out, text)
             check_outputs({"out": self.out}, reads, force=keep)
             write_text(self.out, text)
         if self.as_json:
-            print_json({"target": list(saved.targets), "predictions": values})
+            print_json({"target": list(names), "predictions": values})
         elif self.out is None:
             click.echo(text, nl=False)
         return OK

@@ -19,6 +19,7 @@ from odtdsl.datasets.dataset import Column, Dataset
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray, distinct
 from odtdsl.problem.ir.intervals import FULL, RealSet
 from odtdsl.problem.ir.problem import FeatureDecl, Problem
+from odtdsl.problem.ir.targets import ProblemPart
 
 Side = Literal["left", "right"]
 LEFT_CODE = -1
@@ -149,7 +150,7 @@ def _domain(
 
 def _guessed(problem: Problem, data: Dataset) -> dict[str, tuple[float, ...]]:
     names = [f.name for f in problem.features if f.candidates.place == "guessed"]
-    target = data.targets if data.labels is None else data.labels
+    target = ProblemPart.of(problem.target.kind).guide(data, problem.target)
     if not names or target is None:
         return {}
     columns = {}

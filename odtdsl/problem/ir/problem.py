@@ -47,7 +47,7 @@ class TargetDecl:
 
     `kind` is that of a task (`odtdsl.base.tasks`), such as `class` or `number`.
     `classes` are in declared, else sorted order; `ordered` says that the order means
-    something; `positive` is an index into `classes`.
+    something; `positive` is an index into `classes`. `by` is what the columns of choices hold.
     """
 
     names: tuple[str, ...]
@@ -56,6 +56,7 @@ class TargetDecl:
     ordered: bool = False
     positive: int | None = None
     step: Fraction | None = None
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

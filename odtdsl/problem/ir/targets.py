@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 from odtdsl.base.tasks import Part
 
 if TYPE_CHECKING:
+    from odtdsl.datasets.dataset import Dataset
+    from odtdsl.datasets.table import FloatArray, IntArray
     from odtdsl.problem.ir.problem import TargetDecl
+    from odtdsl.problem.ir.rows import Rows
 
 
 class ProblemPart(Part):
@@ -27,3 +30,17 @@ class ProblemPart(Part):
     @abstractmethod
     def text(self, target: TargetDecl) -> str:
         """The declaration, as dumps of problems show it."""
+
+    def losses(self, rows: Rows) -> tuple[IntArray, int]:
+        """What rows pay, by their weight, for each label: `loss`.
+
+        Returns
+        -------
+        numerators, denominator
+            int64 (n_rows, n_labels), over a common denominator.
+        """
+        raise AssertionError("only a target whose terms include `loss` is asked")
+
+    def guide(self, data: Dataset, target: TargetDecl) -> IntArray | FloatArray | None:
+        """What `candidates at guessed` are guessed by: labels (n_rows,) or numbers."""
+        return data.targets if data.labels is None else data.labels

@@ -162,7 +162,8 @@ class Term(ABC):
     fewer_is_better: bool | None = None
     """True for error-like, False for accuracy-like measures; None for neither."""
     target: str | None = None
-    """The kind of target that it needs, `class` or `number` or that of another task; None: any."""
+    """What the target must have: a kind of target such as `class` or `number`, or what several
+    kinds share, such as `label`; None: nothing. `TargetPart.takes` answers."""
     is_quotient: bool = False
     """Whether it is a `Quotient` or `Smallest`, which can be compared only with constants."""
     in_floats: bool = False

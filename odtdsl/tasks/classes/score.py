@@ -12,6 +12,7 @@ from odtdsl.datasets.dataset import Dataset, Value
 from odtdsl.driver.scoring import ScorePart, TestScore
 from odtdsl.predictors.nodes import Leaf
 from odtdsl.predictors.predictor import Predictor
+from odtdsl.problem.ir.problem import TargetDecl
 from odtdsl.problem.ir.rows import Rows
 
 SHOWN = 5
@@ -20,7 +21,7 @@ SHOWN = 5
 class ClassScore(ScorePart):
     """Predictions are right or wrong."""
 
-    def score(self, model: Predictor, data: Dataset) -> TestScore:
+    def score(self, model: Predictor, data: Dataset, target: TargetDecl | None = None) -> TestScore:
         """Wrong predictions."""
         assert data.labels is not None, "class targets have labels"
         errors = int((model.labels(data.table) != data.labels).sum())

@@ -34,7 +34,7 @@ class ClassTarget(TargetPart):
     """A column of labels, in an order or none, of which one may be positive."""
 
     called: ClassVar = "a class target"
-    terms: ClassVar = frozenset({"class"})
+    terms: ClassVar = frozenset({"class", "label", "loss"})
     on_diagrams: ClassVar = True
 
     def declare(

@@ -12,6 +12,7 @@ from odtdsl.datasets.table import FloatArray
 from odtdsl.driver.scoring import OutputScore, ScorePart, TestScore
 from odtdsl.predictors.nodes import Leaf
 from odtdsl.predictors.predictor import Predictor
+from odtdsl.problem.ir.problem import TargetDecl
 from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.outputs.feasible import feasible_lines
 
@@ -19,7 +20,7 @@ from odtdsl.problem.outputs.feasible import feasible_lines
 class NumberScore(ScorePart):
     """Predictions are near or far."""
 
-    def score(self, model: Predictor, data: Dataset) -> TestScore:
+    def score(self, model: Predictor, data: Dataset, target: TargetDecl | None = None) -> TestScore:
         """Mean errors over rows and targets."""
         assert data.targets is not None, "number targets are there"
         apart = model.outputs(data.table) - data.targets

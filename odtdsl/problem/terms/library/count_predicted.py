@@ -19,7 +19,7 @@ class CountPredicted(Term):
 
     name = "count_predicted"
     place = 140
-    target = "class"
+    target = "label"
     scopes = (Scope.MODEL,)
     signatures = OF_CLASS
     kind = Kind.ROW_COUNT

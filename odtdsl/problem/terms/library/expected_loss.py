@@ -21,7 +21,7 @@ class ExpectedLoss(Term):
     name = "expected_loss"
     place = 90
     also = ("risk", "average misclassification cost")
-    target = "class"
+    target = "loss"
     scopes = (Scope.MODEL,)
     signatures = OF_ROWS
     fewer_is_better = True

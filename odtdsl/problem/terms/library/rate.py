@@ -25,7 +25,7 @@ class Rate(ShareOf):
     name = "rate"
     place = 100
     also = ("selection rate",)
-    target = "class"
+    target = "label"
 
     def among(self, rows: Rows, call: Apply) -> BoolArray:
         """bool (n_rows,): the rows of the group."""

@@ -1,0 +1,421 @@
+"""Choices among columns of rewards or losses: every back end against brute force, and the audit.
+
+Specs are random texts on random tables, as in `test_every_term`: rewards and losses of one to four
+digits, weights, groups, rules of every scope beside budgets of choices. The brute force is
+written from the language reference and uses nothing of the package.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from goals import row_groups, weighting
+from meanings import Goal, Measures, Number, RuleChecker, gap_of
+from scale import scaled
+from sentences import MONOTONE, TERMS, Atoms, rule
+from tiny_tables import Model, TinyTable, TooMany, decimal, random_world
+
+import odtdsl
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.predictors.saving import from_json, to_json
+
+MOST_TREES = 1500
+OF_ROWS = ("count_predicted", "rate", "share")
+NOT_HERE = {
+    *("errors", "error_rate", "accuracy", "recall", "precision", "negative_predictive_value"),
+    *("false_positive_rate", "specificity", "purity", "majority", *MONOTONE),
+}
+KINDS = [(scope, term) for scope, terms in TERMS.items() for term in terms if term not in NOT_HERE]
+BACK_ENDS = ("exact", "milp", "sat", "cpsat")
+
+
+@dataclass(eq=False, kw_only=True)
+class ChoiceTable(TinyTable):
+    """A table whose class columns hold what each row gains, or loses, by each choice."""
+
+    by: str
+    worth: dict[str, list[Fraction]]
+
+    def loss(self, predicted: int, row: int) -> Fraction:
+        return self.worth[self.classes[predicted]][row]
+
+    @property
+    def frame(self) -> dict[str, list[Any]]:
+        found = super().frame
+        del found["y"]
+        return found | {name: [float(x) for x in cells] for name, cells in self.worth.items()}
+
+    def head(self) -> list[str]:
+        _, _, *rest = (line for line in super().head() if not line.startswith("loss "))
+        return ["data frame", f"target choice {{{', '.join(self.classes)}}} by {self.by}", *rest]
+
+
+class ChoiceMeasures(Measures):
+    """Draws measures that choices have, whatever is asked for; labels are bare names."""
+
+    tiny: ChoiceTable
+
+    def named(self, term: str, label: int | None, group: str | None) -> str:
+        shown = [] if label is None else [self.tiny.classes[label]]
+        shown += [] if group is None else [group]
+        return f"{term}({', '.join(shown)})" if shown else term
+
+    def of(self, term: str, label: int, group: str | None) -> tuple[str, Number] | None:
+        rows, gained = self.tiny.members(group), self.lost(group)
+        if term in ("loss", self.tiny.by):
+            return self.named(self.tiny.by, None, group), gained
+        if term in ("expected_loss", f"expected_{self.tiny.by}"):
+            whole, text = (
+                self.tiny.weight(rows),
+                self.named(f"expected_{self.tiny.by}", None, group),
+            )
+            return (text, lambda m: gained(m) / whole) if whole else None
+        if term in ("errors", "count_predicted"):
+            return super().of("count_predicted", label, group)
+        found = super().of("rate", label, group)
+        shown = self.rng.choice(["rate", "share"])
+        return None if found is None else (self.named(shown, label, group), found[1])
+
+    def any_of(self, *_: str, group: bool = True) -> tuple[str, Number]:
+        return super().any_of(*OF_ROWS, self.tiny.by, f"expected_{self.tiny.by}", group=group)
+
+    def over_groups(self, *_: str) -> tuple[str, list[Number]]:
+        return super().over_groups("rate", "share")
+
+    def worth_over_groups(self) -> tuple[str, list[Number]]:
+        term = f"expected_{self.tiny.by}"
+        by = [name for name in self.tiny.groups if self.of(term, 0, name) is not None][:2]
+        found = [self.of(term, 0, name) for name in by]
+        return f"{term}, {', '.join(by)}", [one[1] for one in found if one is not None]
+
+
+class ChoiceAtoms(Atoms):
+    """Draws conditions for choices."""
+
+    def __init__(self, rng: random.Random, tiny: ChoiceTable, models: Sequence[Model]) -> None:
+        super().__init__(rng, tiny, models)
+        self.draw = ChoiceMeasures(rng, tiny)
+
+
+def _table(rng: random.Random) -> ChoiceTable:
+    plain = random_world(rng)
+    pool = rng.choice([range(-2, 6), (0, 1), range(10), ("0.5", "-1.25", 3), ("0.001", 7, -40)])
+    worth = {name: [Fraction(rng.choice(pool)) for _ in plain.target] for name in plain.classes}  # type: ignore[arg-type]
+    return ChoiceTable(**vars(plain), by=rng.choice(["reward", "reward", "loss"]), worth=worth)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A spec, and the trees of its table that keep its rules."""
+
+    tiny: ChoiceTable
+    text: str
+    stages: tuple[Goal, ...]
+    kept: list[Model]
+
+    @property
+    def optimum(self) -> tuple[Fraction, ...] | None:
+        values = (tuple(goal.sign * goal.value(one) for goal in self.stages) for one in self.kept)
+        least = min(values, default=None)
+        if least is None:
+            return None
+        return tuple(goal.sign * value for goal, value in zip(self.stages, least, strict=True))
+
+    def __str__(self) -> str:
+        return f"{self.text}\n{self.tiny.frame}"
+
+
+def case(seed: object) -> Case:
+    """A random spec of up to three rules."""
+    rng = random.Random(f"choice {seed}")
+    while True:
+        tiny = _table(rng)
+        try:
+            models = tiny.models(MOST_TREES)
+        except TooMany:
+            continue
+        atoms = ChoiceAtoms(rng, tiny, models)
+        some = [rng.choice(KINDS) for _ in range(rng.choice([0, 1, 1, 2, 2, 3]))]
+        if any(term == "threshold" for _, term in some) and not any(c.ranked for c in tiny.columns):
+            continue
+        rules = tuple(rule(atoms, scope, term) for scope, term in some)
+        if any(word in one.text for one in rules for word in NOT_HERE):
+            continue
+        stages = _goals(rng, tiny)
+        admits = RuleChecker(tiny, rules).admits
+        sense = {1: "minimize", -1: "maximize"}
+        lines = [
+            *tiny.head(),
+            *(row_groups(tiny) if any(goal.of_rows for goal in stages) else []),
+            " then ".join(f"{sense[goal.sign]} {goal.text}" for goal in stages),
+            *(one.written(f"r{i}") for i, one in enumerate(rules)),
+        ]
+        kept = [model for model in models if admits(model)]
+        return Case(tiny=tiny, text="\n".join(lines), stages=tuple(stages), kept=kept)
+
+
+def _goals(rng: random.Random, tiny: ChoiceTable) -> list[Goal]:
+    draw = ChoiceMeasures(rng, tiny)
+    sign = -1 if tiny.by == "reward" else 1
+    factor = Fraction(rng.choice(["0.25", "1", "2"]))
+    worth, cost = draw.lost(None), draw.plain("expected_cost")[1]
+    text, shares = draw.over_groups()
+    between = "+" if sign > 0 else "-"
+    first = rng.choice(
+        [
+            Goal(text=tiny.by, sign=sign, value=worth),
+            Goal(text=tiny.by, sign=sign, value=worth),
+            Goal(
+                text=f"{tiny.by} {between} {decimal(factor)} * leaves",
+                sign=sign,
+                value=lambda m: worth(m) + sign * factor * len(m.leaves),
+            ),
+            Goal(
+                text=f"{tiny.by} {between} {decimal(factor)} * expected_cost",
+                sign=sign,
+                value=lambda m: worth(m) + sign * factor * cost(m),
+            ),
+            Goal(
+                text=f"{tiny.by} {between} {decimal(factor)} * gap({text})",
+                sign=sign,
+                value=lambda m: worth(m) + sign * factor * gap_of(shares, m),
+            ),
+            weighting(rng, tiny),
+        ]
+    )
+    other, value = draw.any_of()
+    last = Goal(text=other, sign=rng.choice([1, -1]), value=value)
+    leaves = Goal(text="leaves", sign=1, value=lambda m: Fraction(len(m.leaves)))
+    return rng.choice([[first], [first], [first, leaves], [first, last], [last]])
+
+
+def solved(one: Case, using: str) -> str:
+    """Whether the answer is that of brute force: its status, or `refused`."""
+    try:
+        result = odtdsl.parse(one.text).solve(using=using, frame=one.tiny.frame)
+    except OdtError as problem:
+        return refused(problem, one)
+    expected = one.optimum
+    if expected is None:
+        assert result.status == "infeasible", f"{result.status}\n{one}"
+        return "infeasible"
+    assert result.audit is not None, f"{result.status}, best {expected}\n{one}"
+    assert result.audit.holds, str(one)
+    found = tuple(stage.value for stage in result.stages)
+    if result.status == "feasible" and (using in ("greedy", "search") or one.tiny.wide):
+        for goal, stage, best in zip(one.stages, result.stages, expected, strict=True):
+            assert stage.value is not None
+            assert goal.sign * stage.value >= goal.sign * best, f"{found}, best {expected}\n{one}"
+            if stage.value != best:
+                break
+        return "feasible"
+    assert result.status == "optimal", f"{result.status}, best {expected}\n{one}"
+    assert found == expected, f"{found}, best {expected}\n{one}"
+    return "optimal"
+
+
+def refused(problem: OdtError, one: Case) -> str:
+    """A back end may say that it cannot, or not in floats; a spec is never wrong."""
+    codes = {each.code for each in problem.diagnostics}
+    if one.tiny.wide and codes <= {"B220", "B221"}:
+        return "too many digits"
+    assert codes == {"B102"}, f"{problem}\n{one}"
+    return "refused"
+
+
+@pytest.mark.parametrize("using", BACK_ENDS)
+def test_the_optimum_is_that_of_brute_force(using: str) -> None:
+    many = scaled({"exact": 3000, "milp": 150, "sat": 400, "cpsat": 150}[using], least=10)
+    found = Counter(solved(case(f"{seed}"), using) for seed in range(many))
+    assert found["optimal"] >= many // 2, found
+    assert using == "sat" or found["refused"] <= many // 20, found
+
+
+@pytest.mark.parametrize("using", ["greedy", "search"])
+def test_searches_without_a_proof_keep_the_rules(using: str) -> None:
+    """What they find is audited, and no better than the best."""
+    using = {"search": "search(steps = 1)"}.get(using, using)
+    many = scaled(200, least=10)
+    found = Counter(_greedy(case(f"{using} {seed}"), using) for seed in range(many))
+    assert found["feasible"] + found["optimal"] >= many // 3, found
+
+
+def _greedy(one: Case, using: str) -> str:
+    """As `solved`, where nothing need be found."""
+    try:
+        result = odtdsl.parse(f"{one.text}\nsolve using {using}").solve(frame=one.tiny.frame)
+    except OdtError as problem:
+        return refused(problem, one)
+    if result.model is None:
+        assert result.status in ("unknown", "infeasible"), str(one)
+        assert result.status == "unknown" or one.optimum is None, str(one)
+        return result.status
+    assert result.audit is not None
+    assert result.audit.holds, str(one)
+    assert one.optimum is not None, str(one)
+    goal, stage = one.stages[0], result.stages[0]
+    assert stage.value is not None
+    assert goal.sign * stage.value >= goal.sign * one.optimum[0], str(one)
+    return result.status
+
+
+# ---- sums of many digits
+
+
+def test_rewards_of_many_digits_are_rounded_alike_by_both_meanings() -> None:
+    rng = np.random.default_rng(7)
+    for scale, weighed in ((1.0, False), (1e6, True), (1e-7, False)):
+        frame = {"x": rng.normal(size=300), **{c: rng.normal(size=300) * scale for c in "ab"}}
+        head = "data frame target choice {a, b} by reward tree depth <= 1 maximize reward"
+        if weighed:
+            frame["w"] = rng.uniform(0, 3, 300).round(2)
+            head = head.replace("tree", "weight w tree")
+        result = odtdsl.parse(head).solve(frame=frame)
+        assert [one.code for one in result.warnings] == ["D226"]
+        assert result.status == "optimal"
+        assert result.audit.holds
+        value = result.stages[0].value
+        assert result.audit.objective == (value,)
+        order = np.argsort(frame["x"])
+        worth = np.column_stack([frame["a"], frame["b"]])[order]
+        worth = worth * (frame["w"][order, None] if weighed else 1)
+        below = np.cumsum(worth, axis=0)
+        best = (below[:-1].max(axis=1) + (below[-1] - below[:-1]).max(axis=1)).max()
+        assert float(value) == pytest.approx(best, rel=1e-9)
+
+
+def test_decimals_are_exact() -> None:
+    frame = {"x": [1, 2, 3], "a": [0.1, 0.2, -0.3], "b": [0.0, 0.0, 0.0]}
+    text = "data frame target choice {a, b} by reward tree depth <= 0 maximize reward"
+    result = odtdsl.parse(text).solve(frame=frame)
+    assert result.stages[0].value == 0
+    assert not result.warnings
+
+
+def test_rewards_that_are_too_large_are_refused() -> None:
+    frame = {"x": [1, 2, 3], "a": [1e15, 2e15, 3.5], "b": [0, 1, 0]}
+    text = "data frame target choice {a, b} by reward tree depth <= 1 maximize reward"
+    with pytest.raises(OdtError, match="D227"):
+        odtdsl.parse(text).solve(frame=frame)
+
+
+# ---- the audit
+
+
+HEAD = "data frame target choice {a, b} by reward tree depth <= 2 maximize reward"
+FRAME = {
+    "x": [1, 2, 3, 4, 5, 6],
+    "z": [0, 1, 0, 1, 0, 1],
+    "a": [1, 1, 2, 0, 0, 3],
+    "b": [0, 2, 0, 4, 3, 1],
+}
+
+
+def test_the_audit_recounts_a_tree_that_was_changed() -> None:
+    spec = odtdsl.parse(f"{HEAD} rule r: reward >= 14.5")
+    tree = spec.solve(frame=FRAME).tree
+    assert tree is not None
+    saved = json.dumps(to_json(tree))
+    changed = saved.replace('"label": 1', '"label": 0', 1)
+    assert changed != saved
+    assert odtdsl.audit(tree, spec, frame=FRAME).holds
+    audit = odtdsl.audit(from_json(json.loads(changed)), spec, frame=FRAME)
+    assert not audit.holds
+    assert [line.rule for line in audit.lines if not line.holds] == ["r"]
+
+
+def test_a_wrong_column_fails_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first meaning swaps the columns of the choices."""
+    from odtdsl.tasks.choice import terms
+
+    true = terms.worths
+
+    def swapped(rows: Any) -> Any:
+        numerators, *rest = true(rows)
+        return (numerators[:, ::-1], *rest)
+
+    monkeypatch.setattr(terms, "worths", swapped)
+    with pytest.raises(OdtError, match="X101"):
+        odtdsl.parse(HEAD).solve(frame=FRAME)
+
+
+# ---- words and messages
+
+
+def test_specs_are_written_as_they_are_read() -> None:
+    text = "target choice {a, `drug b`} by loss\n"
+    model = odtdsl.parse(text)
+    assert str(model) == text
+    built = odtdsl.Model().target("a", "drug b", by="loss")
+    assert str(built) == text
+    assert built.spec == model.spec
+    for wrong in ({"by": 3}, {"by": "loss", "classes": ["a"]}, {"type": "choice"}):
+        with pytest.raises(OdtError, match=r"U40"):
+            odtdsl.Model().target("a", "b", **wrong)
+
+
+def test_words_of_choices_are_free_where_nothing_is_chosen() -> None:
+    """Columns and `let` names of other specs are not hidden by terms that mean nothing there."""
+    frame = {"reward": [1, 2, 3, 4], "y": ["p", "p", "n", "n"]}
+    text = (
+        "data frame target y let share = 20% tree depth <= 1 minimize errors"
+        " rule r: errors <= share rule s: forall split: threshold(reward) <= 9"
+    )
+    assert odtdsl.parse(text).solve(frame=frame).status == "optimal"
+    numbers = "data frame target reward: number tree depth <= 1 minimize mse rule r: forall leaf: "
+    found = odtdsl.parse(f"{numbers}reward >= 1").solve(frame=frame)
+    assert found.status == "optimal"
+
+
+@pytest.mark.parametrize(
+    ("spec", "code", "words"),
+    [
+        (f"{HEAD} rule r: loss <= 3", "T219", "the choices are made `by reward`: use `reward`"),
+        (f"{HEAD} rule r: errors <= 3", "T219", "for a choice use `reward`"),
+        (f"{HEAD} rule r: increasing(x)", "T228", "choices have no order"),
+        (f"{HEAD} rule r: share(c) <= 3%", "N106", "choice `c` is unknown"),
+        (f"{HEAD} rule r: forall leaf: a >= 3", "T215", "`a` is a choice"),
+        (HEAD.replace("{a, b}", "{a}"), "T124", "at least two columns"),
+        (HEAD.replace("by reward", "by profit"), "T123", "`profit` is unknown"),
+        (HEAD.replace("target choice", "target chose"), "S028", "write `choice`"),
+        (HEAD.replace(" by reward", ""), "S028", "write `target choice {a, b} by reward`"),
+        (HEAD.replace("{a, b}", "{a, a}"), "N104", "named twice"),
+        (HEAD.replace("tree depth <= 2", "diagram widths 1, 2"), "K118", "the target is a choice"),
+        (
+            "data frame target x: number tree depth <= 1 minimize mse rule r: reward <= 3",
+            "T219",
+            "needs a choice by reward",
+        ),
+    ],
+)
+def test_mistakes_are_told(spec: str, code: str, words: str) -> None:
+    with pytest.raises(OdtError) as caught:
+        odtdsl.parse(spec).solve(frame=FRAME)
+    assert caught.value.diagnostics[0].code == code
+    assert words in str(caught.value)
+
+
+def test_a_text_is_no_reward() -> None:
+    with pytest.raises(OdtError, match="rewards and losses of choices are numbers"):
+        odtdsl.parse(HEAD).solve(frame=FRAME | {"a": ["low"] * 6})
+
+
+def test_missing_rewards_are_refused() -> None:
+    with pytest.raises(OdtError, match="D201"):
+        odtdsl.parse(HEAD).solve(frame=FRAME | {"a": [1, None, 2, 0, 0, 3]})
+
+
+def test_thresholds_are_guessed_by_the_best_choice() -> None:
+    pytest.importorskip("sklearn")
+    text = HEAD.replace("tree", "candidates * at guessed tree")
+    result = odtdsl.parse(text).solve(frame=FRAME)
+    assert result.status == "optimal"
+    assert result.audit.holds
