@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+import tracemalloc
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,8 +25,13 @@ from sentences import MONOTONE, TERMS, Atoms, rule
 from tiny_tables import Model, TinyTable, TooMany, decimal, random_world
 
 import odtdsl
+from odtdsl.backends.exact.backend import plain_of
 from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.source import Source
+from odtdsl.compiler import analyse
+from odtdsl.language.parser import parse
 from odtdsl.predictors.saving import from_json, to_json
+from odtdsl.problem.terms.normalize import normalize
 
 MOST_TREES = 1500
 OF_ROWS = ("count_predicted", "rate", "share")
@@ -419,3 +425,15 @@ def test_thresholds_are_guessed_by_the_best_choice() -> None:
     result = odtdsl.parse(text).solve(frame=FRAME)
     assert result.status == "optimal"
     assert result.audit.holds
+
+
+def test_many_kinds_of_rewards_need_no_table_of_all_pairs() -> None:
+    """The search for classes refuses them, and looks at no more than their number."""
+    rng = np.random.default_rng(1)
+    frame = {name: rng.normal(size=3000).round(4) for name in ("x", "a", "b")}
+    source = Source(name="rewards", text=HEAD)
+    core = normalize(analyse(parse(source), source=source, frame=frame).rows)
+    tracemalloc.start()
+    assert plain_of(core) is None
+    assert tracemalloc.get_traced_memory()[1] < 30e6
+    tracemalloc.stop()

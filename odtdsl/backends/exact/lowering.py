@@ -404,12 +404,17 @@ def _classes(
     else:
         kinds, classes = np.unique(shapes, axis=0, return_inverse=True)
         n_classes = max(len(kinds), n_labels)
+        if n_classes > MAX_ENGINE_CLASSES:  # refused: a table of all kinds could fill the memory
+            return classes.astype(np.int32).reshape(n_rows), n_classes, weights, _NO_COSTS
         costs = np.zeros((n_classes, n_classes), dtype=np.int64)
         costs[: len(kinds), :n_labels] = kinds
         # What fills up is no better than the worst label: the first of the best is a label.
         costs[: len(kinds), n_labels:] = kinds.max(axis=1, keepdims=True)
     found = None if (weights == 1).all() else weights
     return classes.astype(np.int32).reshape(n_rows), n_classes, found, costs
+
+
+_NO_COSTS = np.zeros((0, 0), dtype=np.int64)
 
 
 # ---- what the engine does not take
