@@ -430,8 +430,8 @@ def test_thresholds_are_guessed_by_the_best_choice() -> None:
 def test_many_kinds_of_rewards_need_no_table_of_all_pairs() -> None:
     """The search for classes refuses them, and looks at no more than their number."""
     rng = np.random.default_rng(1)
-    frame = {name: rng.normal(size=3000).round(4) for name in ("x", "a", "b")}
-    source = Source(name="rewards", text=HEAD)
+    frame = {name: rng.normal(size=3000).round(4) for name in ("x", "a", "b", "c")}
+    source = Source(name="rewards", text=HEAD.replace("{a, b}", "{a, b, c}"))
     core = normalize(analyse(parse(source), source=source, frame=frame).rows)
     tracemalloc.start()
     assert plain_of(core) is None
