@@ -48,6 +48,29 @@ def test_one_message_says_what_to_write_and_it_helps(
 
 
 @pytest.mark.parametrize(
+    ("cells", "fractions", "options", "helps"),
+    [
+        (["1,073", "8,500"], "1", "", ['`thousands ","`', '`decimal ","` instead']),
+        (["1,073", "8,500"], "1.5", "", ['`thousands ","`']),
+        (["1,073", "8,500.5"], "1", "", ['`thousands ","`']),
+        (["1,5", "12,25"], "1.5", "", ["as those of `x` are written"]),
+        (["1.073,5", "2,5"], "1,5", ', decimal ","', ['`thousands "."`']),
+    ],
+)
+def test_no_decimal_separator_is_offered_that_the_data_refute(
+    cells: list[str], fractions: str, options: str, helps: list[str], tmp_path: Path
+) -> None:
+    columns = {"price": cells, "x": [fractions, "2", "3"]}
+    (one,) = [d for d in told(tmp_path, columns, options) if d.code == "D220"]
+    assert len(one.helps) == len(helps) + 1
+    for said, help_ in zip(one.helps, helps, strict=False):
+        assert help_ in said
+    if "add" in one.helps[0]:
+        more = options + f", {helps[0].strip('`')}"
+        assert not [d for d in told(tmp_path, columns, more) if d.code in ("D214", "D220")]
+
+
+@pytest.mark.parametrize(
     ("cells", "what"),
     [
         (["2024-01-31", "2024-02-01"], "dates"),

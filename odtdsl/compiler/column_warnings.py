@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -87,7 +87,7 @@ def _warn_of_kind(
                 reporter,
             )
     if signed:
-        _signed_numbers(signed, statements, reporter)
+        _signed_numbers(signed, _with_fractions(rows), statements, reporter)
 
 
 def _declared(statements: Statements) -> set[str]:
@@ -204,23 +204,33 @@ def _words(feature: FeatureDecl) -> list[str]:
     return [level for level in feature.type.levels if isinstance(level, str)]
 
 
+def _with_fractions(rows: Rows) -> str | None:
+    """A column of numbers that are not all whole, so that their decimal separator is known."""
+    return next(
+        (
+            name
+            for name, column in rows.data.columns.items()
+            if column.numbers is not None and (np.nan_to_num(column.numbers) % 1 != 0).any()
+        ),
+        None,
+    )
+
+
 def _signed_numbers(
-    columns: Mapping[str, Sequence[str]], statements: Statements, reporter: Reporter
+    columns: Mapping[str, Sequence[str]],
+    fractions: str | None,
+    statements: Statements,
+    reporter: Reporter,
 ) -> None:
     """All columns of the file whose numbers have decimal commas or groups of thousands."""
-    numerals = numerals_of_all(columns)
-    assert numerals is not None, "every column has such a number"
     names = list(columns)
     examples = ", ".join(
         f"`{next(x for x in levels if number_of(x) is None)}` in `{name}`"
         for name, levels in list(columns.items())[:SHOWN]
     )
-    options = f'decimal "{numerals.decimal}"' if numerals.decimal != "." else ""
-    if numerals.thousands is not None:
-        options += f'{", " * bool(options)}thousands "{numerals.thousands}"'
-    helps = [f"if they are numbers, add `{options}` to the data statement"]
-    if numerals == Numerals(".", ","):
-        helps.append('if the comma is the decimal separator, add `decimal ","` instead')
+    options = () if statements.data is None else statements.data.options
+    decimal = next((one.text for one in options if isinstance(one, ast.Decimal)), ".")
+    helps = list(_as_numbers(columns, fractions, decimal))
     if statements.data is not None and not isinstance(statements.data.source, ast.FileSource):
         helps = ["if they are numbers, convert the column to numbers in the frame"]
     helps.append(f"if they are codes, write {coded(f'feature {_columns(names)}: category')}")
@@ -234,6 +244,23 @@ def _signed_numbers(
         notes=(examples,),
         helps=helps,
     )
+
+
+def _as_numbers(
+    columns: Mapping[str, Sequence[str]], fractions: str | None, decimal: str
+) -> Iterator[str]:
+    """How the texts of columns can be read as numbers, and still those of `fractions`, where the
+    decimal separator is known."""
+    styles = numerals_of_all(columns, None if fractions is None else decimal)
+    if not styles:
+        yield f"if they are numbers, write them in the file as those of `{fractions}` are written"
+        return
+    first, thousands = styles[0].decimal, styles[0].thousands
+    options = [f'decimal "{first}"'] if first != decimal else []
+    options += [] if thousands is None else [f'thousands "{thousands}"']
+    yield f"if they are numbers, add `{', '.join(options)}` to the data statement"
+    if styles[0] == Numerals(".", ",") and Numerals(",", None) in styles:
+        yield 'if the comma is the decimal separator, add `decimal ","` instead'
 
 
 def _signs_of(name: str, written: Written, statements: Statements, reporter: Reporter) -> None:

@@ -59,12 +59,16 @@ def way_of(levels: Sequence[str]) -> Written | None:
     return None
 
 
-def numerals_of_all(columns: Mapping[str, Sequence[str]]) -> Numerals | None:
-    """The signs by which the most texts of all columns are numbers; None where none do better."""
+def numerals_of_all(
+    columns: Mapping[str, Sequence[str]], decimal: str | None = None
+) -> Sequence[Numerals]:
+    """The signs by which the most texts of all columns are numbers, the likeliest first; with this
+    decimal separator where others are refuted."""
     texts = [text for levels in columns.values() for text in levels]
-    counts = [sum(_is_number(text, style) for text in texts) for style in _STYLES]
-    best = max(counts, default=0)
-    return _STYLES[counts.index(best)] if best else None
+    styles = [style for style in _STYLES if decimal in (None, style.decimal)]
+    counts = [sum(_is_number(text, style) for text in texts) for style in styles]
+    best = max(counts)
+    return [style for style, count in zip(styles, counts, strict=True) if count == best > 0]
 
 
 def _is_number(text: str, style: Numerals | None) -> bool:
