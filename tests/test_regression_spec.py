@@ -75,6 +75,25 @@ def test_targets_that_are_no_numbers_are_told() -> None:
     assert codes(several.replace("mse", "mse(x)")) == ["B102"]
 
 
+@pytest.mark.parametrize(
+    ("target", "term", "classes", "numbers"),
+    [
+        ("x: class", "mse", True, True),
+        ("k", "mse", True, False),
+        ("x: number", "errors", True, True),
+        ("x, y: number", "errors", False, True),
+    ],
+)
+def test_a_term_of_another_target_leads_to_a_target_that_the_column_can_be(
+    target: str, term: str, classes: bool, numbers: bool
+) -> None:
+    with pytest.raises(OdtError, match="T219") as caught:
+        odt.solve(f"data frame target {target} tree depth <= 1 minimize {term}", frame=FRAME)
+    (one,) = caught.value.diagnostics
+    said = " ".join(one.helps)
+    assert ("class" in said, "number" in said) == (classes, numbers)
+
+
 def test_absolute_errors_of_several_targets_are_proven() -> None:
     spec = "data frame\ntarget x, y: number\ntree depth <= 2\nminimize mae"
     result = odt.solve(spec, frame=FRAME)

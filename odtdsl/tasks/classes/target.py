@@ -126,9 +126,12 @@ class ClassTarget(TargetPart):
         return tuple(tuple(row) for row in matrix)
 
     def other_terms(self, word: str, target: TargetDecl) -> tuple[str, ...]:
-        """Errors, or a target of numbers."""
-        name = name_text(target.names[0])
-        return (f"write `minimize errors`, or {coded(f'target {name}: number')}",)
+        """Measures of classes; a target of numbers where its labels are numbers."""
+        measures = "for a class target use `errors`, in rules also `accuracy` or `recall`"
+        if any(isinstance(label, str) for label in target.classes):
+            return (measures,)
+        number = coded(f"target {name_text(target.names[0])}: number")
+        return measures, f"if the labels are numbers to predict, write {number}"
 
     def compared(
         self, name: ast.Name, target: TargetDecl, scope: Scope, reporter: Reporter

@@ -13,6 +13,7 @@ from odtdsl.compiler.output_warnings import warn_of_outputs
 from odtdsl.compiler.targets import TargetPart, Truth
 from odtdsl.datasets.dataset import Column
 from odtdsl.language import ast
+from odtdsl.language.expressions import coded, name_text
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.problem import TargetDecl
 from odtdsl.problem.ir.rows import Rows
@@ -42,12 +43,14 @@ class NumberTarget(TargetPart):
         return None, np.column_stack([n for n in numbers if n is not None])
 
     def other_terms(self, word: str, target: TargetDecl) -> tuple[str, ...]:
-        """The losses of numbers, or the name of the target in backticks."""
-        losses = "for a number target use `mse`, `mae` or `poisson`"
-        if word not in target.names:
-            return (losses,)
-        backticks = f"for the output of a leaf write the target in backticks: `` `{word}` ``"
-        return losses, backticks
+        """The losses of numbers, classes, or the name of the target in backticks."""
+        helps = ["for a number target use `mse`, `mae` or `poisson`"]
+        if word in target.names:
+            helps += [f"for the output of a leaf write the target in backticks: `` `{word}` ``"]
+        elif len(target.names) == 1:
+            classes = coded(f"target {name_text(target.names[0])}: class")
+            helps += [f"if its numbers are labels of classes, write {classes}"]
+        return tuple(helps)
 
     def compared(
         self, name: ast.Name, target: TargetDecl, scope: Scope, reporter: Reporter
