@@ -252,6 +252,25 @@ def _set_of_values(f: Failure) -> Diagnostic | None:
     return None
 
 
+def _braced_arguments(f: Failure) -> Diagnostic | None:
+    """`gap(rate("yes"), {old, young})`: a term takes its arguments one after the other."""
+    if f.found not in ("{", "[") or f.last.text not in ("(", ",") or "NAME" not in f.expected:
+        return None
+    opener = f.opener()
+    if opener is None or opener.text != "(":
+        return None
+    called = next((one for one in f.pieces if one.end == opener.start), None)
+    listed, closed, _ = f.rest.partition(_PAIRS[f.found])
+    if called is None or called.kind != "NAME" or not closed or "\n" in listed:
+        return None
+    return f.error(
+        "S001",
+        f"`{called.text}` takes its arguments without `{f.found}` and `{_PAIRS[f.found]}`",
+        f"write `{listed.strip()}`",
+        span=f.span(f.at, f.at + len(listed) + 2),
+    )
+
+
 def _negated(f: Failure) -> Diagnostic | None:
     if f.found != "not" or "IN" not in f.expected | {"IN" if f.last.kind == "IS" else ""}:
         return None
@@ -422,6 +441,7 @@ _RECOGNISERS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _spelling,
     _statement_word,
     _set_of_values,
+    _braced_arguments,
     _negated,
     _unclosed,
     _choice,
