@@ -73,6 +73,32 @@ def test_it_is_no_worse_than_growth_and_claims_no_proof() -> None:
     assert found.steps == ("start by greedy", "search")
 
 
+def shared(options: str, more: str = "") -> str:
+    return f"data frame target y diagram widths 1, 2, 3, 3 minimize errors {more} solve {options}"
+
+
+def test_diagrams_by_moves_alone() -> None:
+    """As trees: no worse than growth, alike within steps, never worse with more, no proof."""
+    frame = hard(300, 5, seed=9)
+    grown = solve(shared("using greedy"), frame=frame)
+    first, again, longer = (
+        solve(shared(f"using search(steps = {steps})"), frame=frame) for steps in (40, 40, 160)
+    )
+    assert str(first.diagram) == str(again.diagram)
+    assert errors(longer) <= errors(first) < errors(grown)
+    assert first.status == "feasible"
+    assert first.steps == ("start by greedy", "search")
+
+
+def test_diagrams_by_moves_keep_rules() -> None:
+    frame = hard(300, 5, seed=10)
+    for rule in ('rule a: recall("p") >= 80%', "rule a: forall path: x0 before x1"):
+        found = solve(shared("using search(steps = 20)", rule), frame=frame)
+        assert errors(found) >= 0
+        assert found.audit is not None
+        assert "a" in [line.rule for line in found.audit.lines]
+
+
 def test_the_proof_has_it_beside_from_a_spec() -> None:
     """Here a search of `exact` alone has the tree of growth still, after as long."""
     frame = hard(seed=4)
@@ -199,7 +225,11 @@ def test_numbers_and_vectors_of_them(targets: str, objective: str) -> None:
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("data frame target y diagram widths 1, 2 minimize errors solve using search", "B102"),
+        (
+            "data frame target y diagram widths 1, 2 minimize errors then splits"
+            " solve using search",
+            "B102",
+        ),
         ("data frame target y tree minimize depth then leaves solve using search", "B102"),
         (spec(3, "using search(steps = 0)"), "K117"),
         (spec(3, "using search(steps = fast)"), "K117"),

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from odtdsl.backends.base import BackEnd, Limits, Objection, RawAnswer, Report, Support
 from odtdsl.backends.exact.backend import Exact
-from odtdsl.backends.steps import START, Step
+from odtdsl.backends.exact.moves import PATIENCE
+from odtdsl.backends.steps import START, START_OF_DIAGRAMS, Step
 from odtdsl.base.back_ends import Value
 from odtdsl.problem.ir.forms import Core, Form
+from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawModel
 
 if TYPE_CHECKING:
@@ -32,10 +34,7 @@ class Search(BackEnd):
         return cls()
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
-        """As `exact`, except for diagrams and for depth as a stage."""
-        if form is Form.DIAGRAM:
-            reason = "`search` improves trees only; `exact` also finds good diagrams early"
-            return Support(level="unsupported", reason=reason)
+        """As `exact`, except for depth as a stage."""
         if form is Form.OBJECTIVE_DEPTH:
             reason = "the least depth is found by refuting all smaller ones; use `exact`"
             return Support(level="unsupported", reason=reason)
@@ -47,7 +46,7 @@ class Search(BackEnd):
 
     def starts(self, core: Core) -> tuple[Step, ...]:
         """It makes its own of what is grown."""
-        return (START,)
+        return (START_OF_DIAGRAMS if isinstance(core.skeleton, DiagramSkeleton) else START,)
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         """As `exact` counts it."""
@@ -63,4 +62,10 @@ class Search(BackEnd):
         OdtError
             X202: the native part of the package is not built.
         """
-        return Exact().solve(core, replace(limits, proves=False), start, report)
+        exact = Exact()
+        diagrams = exact.begin(core, limits, start, report)
+        if diagrams is None:
+            return exact.solve(core, replace(limits, proves=False), start, report)
+        limited = limits.deadline is not None or limits.steps is not None
+        answer = diagrams.by_moves(limits.deadline, patience=0 if limited else PATIENCE)
+        return replace(answer, interrupted=answer.interrupted or limits.interrupted())

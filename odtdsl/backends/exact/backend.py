@@ -173,7 +173,7 @@ class Exact(BackEnd):
         """The search for diagrams."""
         if not isinstance(core.skeleton, DiagramSkeleton):
             return None
-        return self._diagrams(core, limits, start, report)
+        return self._diagrams(written_out(core), limits, start, report)
 
     def _diagrams(
         self, core: Core, limits: Limits, start: RawModel | None, report: Report | None

@@ -124,11 +124,14 @@ class DiagramSearch:
         value = trees.upper() + trees.least
         return better(trees.core, value, trees.floor_of(self.bound), most, widths)
 
-    def by_moves(self, deadline: float | None) -> RawAnswer:
-        """Good diagrams early, without a proof; the bound stays as it is."""
+    def by_moves(self, deadline: float | None, patience: int = PATIENCE) -> RawAnswer:
+        """Good diagrams early, without a proof; the bound stays as it is.
+
+        They end at the deadline, or where so many moves in a row gained nothing (0: never).
+        """
         if self.moves is None:
             self.moves = Moves(self.trees)
-        self.moves.run(deadline, PATIENCE)
+        self.moves.run(deadline, patience)
         return self.trees.answer(self.bound)
 
     def by_trees(self, deadline: float | None) -> RawAnswer:
