@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from odtdsl.driver.result import Result
     from odtdsl.estimators import (
         OptimalDiagramClassifier,
+        OptimalPolicyTree,
         OptimalTreeClassifier,
         OptimalTreeRegressor,
         OutputConstrainedForestRegressor,
@@ -71,6 +72,7 @@ __all__ = [
     "Model",
     "OdtError",
     "OptimalDiagramClassifier",
+    "OptimalPolicyTree",
     "OptimalTreeClassifier",
     "OptimalTreeRegressor",
     "OutputConstrainedForestRegressor",
@@ -119,6 +121,7 @@ _HOMES = {
     **dict.fromkeys(
         (
             "OptimalDiagramClassifier",
+            "OptimalPolicyTree",
             "OptimalTreeClassifier",
             "OptimalTreeRegressor",
             "OutputConstrainedForestRegressor",

@@ -208,6 +208,7 @@ NAMED_BY_USERS = {
     "compiler/analysis.py": {"analyse"},
     "estimators/classifiers.py": {"__init__"},
     "estimators/forest.py": {"__init__"},
+    "estimators/policies.py": {"__init__"},
     "estimators/regressors.py": {"__init__"},
     "insight/explanations/tracing.py": {"trace"},
     "interfaces/api/builder.py": {"data"},

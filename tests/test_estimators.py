@@ -19,6 +19,7 @@ from odtdsl import estimators
 QUICK = [
     odt.OptimalTreeClassifier(),
     odt.OptimalTreeRegressor(),
+    odt.OptimalPolicyTree(),
     odt.OutputConstrainedTreeRegressor(),
     odt.OptimalDiagramClassifier(widths=(1, 2), backend="greedy"),
     odt.OutputConstrainedForestRegressor(n_estimators=1, max_depth=2),

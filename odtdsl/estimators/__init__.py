@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from odtdsl.estimators.classifiers import OptimalDiagramClassifier, OptimalTreeClassifier
 from odtdsl.estimators.forest import OutputConstrainedForestRegressor
+from odtdsl.estimators.policies import OptimalPolicyTree
 from odtdsl.estimators.regressors import OptimalTreeRegressor, OutputConstrainedTreeRegressor
 
 __all__ = [
     "OptimalDiagramClassifier",
+    "OptimalPolicyTree",
     "OptimalTreeClassifier",
     "OptimalTreeRegressor",
     "OutputConstrainedForestRegressor",

@@ -70,10 +70,19 @@ class EstimatorOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The target: its column or columns, and the classes in order (none for numbers)."""
+    """The target: its column or columns, the classes in order (none for numbers and choices), and
+    what the columns of choices hold."""
 
     names: tuple[str, ...]
     labels: tuple[Value, ...] = ()
+    by: Literal["reward", "loss"] | None = None
+
+    @property
+    def kind(self) -> str:
+        """The type of target that it is."""
+        if self.by is not None:
+            return "choice"
+        return "class" if self.labels else "number"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +128,7 @@ def problem(options: EstimatorOptions, target: Target, columns: Columns) -> Mode
     model = Model(base=base.base)
     model.add(_data(only(base, ast.Data)))
     append(model, given)
-    _target(model, target, classes=bool(target.labels), step=options.step)
+    _target(model, target, step=options.step)
     _types(model, columns)
     if options.missing not in (None, "refuse") and not _has_policy(model):
         model.missing(options.missing)  # type: ignore[arg-type]
@@ -148,19 +157,21 @@ def _data(said: ast.Data | None) -> str:
     return statement_to_text(ast.Data(source=ast.FrameSource(), options=tuple(kept)))
 
 
-def _target(model: Model, target: Target, *, classes: bool, step: float | None) -> None:
+def _target(model: Model, target: Target, *, step: float | None) -> None:
     said: ast.Target | None = only(model, ast.Target)
     if said is None:
-        if not classes:
+        if target.by is not None:
+            model.target(*target.names, by=target.by)
+        elif not target.labels:
             model.target(*target.names, type="number", step=step)
         else:
             positive = target.labels[1] if len(target.labels) == 2 else None
             model.target(target.names[0], classes=list(target.labels), positive=positive)
         return
     kind = None if said.type is None else said.type.kind
-    asked, own = task_of_type(kind or "class"), task_of_type("class" if classes else "number")
+    asked, own = task_of_type(kind or "class"), task_of_type(target.kind)
     assert asked is not None, "the grammar knows the types of targets"
-    assert own is not None, "there are classes and numbers"
+    assert own is not None, "there are classes, numbers and choices"
     if asked is not own:
         other = f"use a {asked.estimator}, or " if asked.estimator else ""
         raise error(
@@ -168,7 +179,7 @@ def _target(model: Model, target: Target, *, classes: bool, step: float | None) 
             f"`spec` predicts {asked.plural}, but this estimator predicts {own.plural}",
             helps=(f"{other}change the target",),
         )
-    if classes:
+    if target.labels:
         present = tuple(values.label(label) for label in target.labels)
         declared = ast.TypeSpec(kind=kind or "class", values=present)
         last = present[1] if len(present) == 2 else None
@@ -334,19 +345,26 @@ def _objective(model: Model, options: EstimatorOptions, target: Target) -> None:
 
 
 def _model_loss(model: Model, target: Target) -> str:
-    """The default objective: the declared losses if there are any, else errors."""
+    """The default objective: the declared losses if there are any, else errors; of choices the mean
+    of what they hold."""
+    if target.by is not None:
+        said: ast.Target = only(model, ast.Target)
+        by = target.by if said.by is None else said.by.name
+        return "minimize expected_loss" if by == "loss" else "maximize expected_reward"
     if not target.labels:
         return "mse"
     return "error_rate" if only(model, ast.Loss) is None else "expected_loss"
 
 
 def _minimize(model: Model, objective: Any, default: str) -> None:
+    if objective is None:
+        objective = default
     if isinstance(objective, str) and objective.lstrip().startswith(("minimize ", "maximize ")):
         model.add(objective)
     elif isinstance(objective, tuple | list):
         model.minimize(*objective)
     else:
-        model.minimize(default if objective is None else objective)
+        model.minimize(objective)
 
 
 def _sizes(model: Model, options: EstimatorOptions) -> None:

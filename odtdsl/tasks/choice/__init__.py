@@ -2,4 +2,4 @@
 
 from odtdsl.base.tasks import Task
 
-TASK = Task(kind="choice", types=(), heads=("choice",), plural="choices", estimator="Policy")
+TASK = Task(kind="choice", types=(), heads=("choice",), plural="choices", estimator="policy tree")
