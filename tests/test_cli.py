@@ -55,6 +55,28 @@ def command(*args: str) -> list[str]:
     return [sys.executable, "-m", "odtdsl", *args]
 
 
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        ((), '"test.csv"'),
+        (("--test", "unlike.csv"), ""),
+        (("--data", "unlike.csv"), ""),
+    ],
+)
+def test_a_missing_file_is_shown_where_it_is_named(spec, options, shown, tmp_path):
+    """Not at the statement `data` where the command named it, and with the files that there are."""
+    (tmp_path / "rows.csv").write_text("a,y\n1,u\n2,v\n")
+    text = 'data "rows.csv", test "test.csv"\ntarget y\ntree depth <= 1\nminimize errors\n'
+    options = [str(tmp_path / one) if one.endswith("csv") else one for one in options]
+    found = odt("check", spec(text), *options, "--json")
+    assert found.exit_code == 1
+    (one,) = json.loads(found.stdout)["diagnostics"]
+    assert one["code"] == "D101"
+    assert "rows.csv" in one["helps"][0]
+    places = [text[at["column"] - 1 : at["end_column"] - 1] for at in one["labels"]]
+    assert places == ([f"test {shown}"] if shown else [])
+
+
 def test_solve_prints_a_tree_its_status_and_the_audit(spec):
     result = odt("solve", spec(IRIS + "rule big: forall leaf: size >= 5\n"))
     assert result.exit_code == 0

@@ -221,6 +221,12 @@ def test_missing_files(tmp_path: Path) -> None:
     with pytest.raises(OdtError) as caught:
         read(DataRequest(kind="file", name="habermann.csv"), base=tmp_path)
     assert caught.value.diagnostics[0].helps == ("did you mean haberman.csv?",)
+    for i in range(5):
+        (tmp_path / f"{i}.csv").write_text("a\n1\n")
+    with pytest.raises(OdtError) as caught:
+        read(DataRequest(kind="file", name="unlike.csv"), base=tmp_path)
+    listed = "0.csv, 1.csv, 2.csv, 3.csv, 4.csv and 1 more"
+    assert caught.value.diagnostics[0].helps == (f"in that folder there are {listed}",)
 
 
 def test_foreign_kinds_and_options_that_do_not_fit(tmp_path: Path) -> None:

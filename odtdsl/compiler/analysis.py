@@ -129,14 +129,20 @@ def analyse(
     allow(options(statements.solves, Reporter(source)).seconds)  # mistakes are reported later
     if division is not None:
         return _Analyser(statements, request, division.table, None, reporter, division).run()
+    place = None if data is not None else statements.data.source
     try:
         table = files.read(request, base=base or Path(), frame=frame)
+        place = None if test is not None else _test_file(statements.data) or place
         test_table = files.read_test(request, base=base or Path(), test_frame=test_frame)
     except OdtError as error:
-        reporter.adopt(error, statements.data.source)
+        reporter.adopt(error, place)
         reporter.check()
         raise
     return _Analyser(statements, request, table, test_table, reporter).run()
+
+
+def _test_file(statement: ast.Data) -> ast.Node | None:
+    return next((one for one in statement.options if isinstance(one, ast.TestFile)), None)
 
 
 class _Analyser:

@@ -19,6 +19,7 @@ from odtdsl.datasets.table import Table
 
 _PARQUET = (".parquet", ".pq")
 _ARFF = (".arff",)
+_SHOWN = 5
 _FOREIGN = {
     ".xlsx": "a spreadsheet",
     ".xls": "a spreadsheet",
@@ -155,7 +156,11 @@ def _no_file(name: str, path: Path) -> OdtError:
     except (OSError, ValueError):  # ValueError: a zero or half a surrogate pair in the path
         siblings = []
     near = difflib.get_close_matches(path.name, siblings, n=1)
+    alike = [one for one in siblings if Path(one).suffix.lower() == path.suffix.lower()]
     helps = [f"did you mean {Path(name).parent / near[0]}?"] if near else []
+    if alike and not near:
+        more = f" and {len(alike) - _SHOWN} more" if len(alike) > _SHOWN else ""
+        helps = [f"in that folder there are {', '.join(alike[:_SHOWN])}{more}"]
     return error(
         "D101",
         f"there is no file {name}",
