@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 import odtdsl
 from odtdsl.auditor.results import RowCount
+from odtdsl.interfaces.cli.main import app
+from odtdsl.predictors.saving import save
 from odtdsl.presentation import console
 
 SPEC = """data frame
@@ -57,6 +62,24 @@ def test_rules_objective_and_baseline_are_told_on_test_rows() -> None:
     assert [line["holds"] for line in told["audit"]] == [False]
     assert told["baseline"]["predicts"] == ["p"]
     assert told["baseline"]["objective"] == [0.4]
+
+
+def test_an_audit_of_a_saved_tree_tells_the_same_of_test_rows(tmp_path: Path) -> None:
+    """Rules that break there break no audit: they are for training rows."""
+    for name, rows in (("rows.csv", TRAIN), ("test.csv", TEST)):
+        pd.DataFrame(rows).to_csv(tmp_path / name, index=False)
+    spec, tree = tmp_path / "s.odt", tmp_path / "t.json"
+    spec.write_text(SPEC.replace("data frame", 'data "rows.csv", test "test.csv"'))
+    result = odtdsl.load(spec).solve()
+    assert result.tree is not None
+    save(result.tree, tree)
+    told = CliRunner().invoke(app, ["audit", str(spec), str(tree)])
+    assert told.exit_code == 0
+    assert "broken here: parity" in told.stdout
+    whole = " ".join(str(result).split())
+    assert all(" ".join(line.split()) in whole for line in told.stdout.splitlines())
+    as_json = CliRunner().invoke(app, ["audit", str(spec), str(tree), "--json"])
+    assert json.loads(as_json.stdout)["test"] == result.to_json()["test"]
 
 
 def test_the_rows_behind_each_group_are_told(tmp_path: Path) -> None:
@@ -127,7 +150,7 @@ def test_nothing_is_said_twice() -> None:
         spec, frame={"a": TRAIN["a"], "y": TRAIN["y"]}, test_frame={"a": TEST["a"], "y": TEST["y"]}
     )
     assert result.test is not None
-    told = list(console.test_lines(result.test, result.stages))
+    told = list(console.test_lines(result.test, console.stage_texts(result)))
     assert told == ["always predicting n: 3 errors, accuracy 40.00%"]
 
 

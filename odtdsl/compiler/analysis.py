@@ -129,7 +129,7 @@ def analyse(
     allow(options(statements.solves, Reporter(source)).seconds)  # mistakes are reported later
     if division is not None:
         return _Analyser(statements, request, division.table, None, reporter, division).run()
-    place = None if data is not None else statements.data.source
+    place: ast.Node | None = None if data is not None else statements.data.source
     try:
         table = files.read(request, base=base or Path(), frame=frame)
         place = None if test is not None else _test_file(statements.data) or place

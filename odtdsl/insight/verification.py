@@ -14,6 +14,7 @@ from odtdsl.base.numbers import as_number, only
 
 if TYPE_CHECKING:
     from odtdsl.compiler import Analysis
+    from odtdsl.driver.scoring import TestScore
     from odtdsl.insight.proofs.check import Verified
 
 
@@ -31,6 +32,9 @@ class Audited:
         What the proof proves; None without one.
     shortfalls
         Stages where the proof does not show that no tree is better than this one.
+    test
+        The tree on the test rows of the spec; None without a tree or test rows. Rules are for
+        training rows, so that none of them fails there.
     warnings
         What an audit does not refuse and a reader should know: classes never predicted.
     """
@@ -39,6 +43,7 @@ class Audited:
     audit: Audit | None
     proven: tuple[Verified, ...] | None
     shortfalls: tuple[Diagnostic, ...]
+    test: TestScore | None = None
     warnings: tuple[Diagnostic, ...] = ()
 
     @property
@@ -54,6 +59,7 @@ class Audited:
         if self.audit is not None:
             told["objective"] = as_number(only(self.audit.objective))
             told["audit"] = audit_to_json(self.audit)
+            told["test"] = None if self.test is None else self.test.to_json()
             told["warnings"] = [to_json(one) for one in self.warnings]
         if self.proven is not None:
             told["proven"] = verified_json(self.proven)
@@ -69,16 +75,19 @@ def audited(analysis: Analysis, model: Path | None, proof: Path | None) -> Audit
     OdtError
         As of `auditor.audit.audit`, `insight.proofs.file.read` and `insight.proofs.check.check`.
     """
-    from odtdsl.driver.scoring import model_warnings
+    from odtdsl.driver.scoring import model_warnings, score
     from odtdsl.insight.saved_results import recounted
     from odtdsl.predictors.saving import load_saved
 
     found: Audit | None = None
+    test: TestScore | None = None
     warnings: tuple[Diagnostic, ...] = ()
     if model is not None:
         saved, said = load_saved(model)
         found = audit(saved, analysis.rows)
         found = replace(found, lines=found.lines + recounted(said, saved, analysis, found))
+        if analysis.test is not None and analysis.test.n_rows:
+            test = score(saved, analysis.test, analysis.rows)
         warnings = model_warnings(saved, analysis.rows)
     proven: tuple[Verified, ...] | None = None
     shortfalls: tuple[Diagnostic, ...] = ()
@@ -93,5 +102,6 @@ def audited(analysis: Analysis, model: Path | None, proof: Path | None) -> Audit
         audit=found,
         proven=proven,
         shortfalls=shortfalls,
+        test=test,
         warnings=warnings,
     )

@@ -100,7 +100,7 @@ def answer(result: Result, *, missing: MissingShown = False) -> Iterator[str]:
         )
     if result.test is not None:
         yield "  " + test_line(result.test)
-        yield from (f"    {line}" for line in test_lines(result.test, result.stages))
+        yield from (f"    {line}" for line in test_lines(result.test, stage_texts(result)))
     yield f"  {result.by}, {result.seconds:.2f} s, seed {result.seed}"
     if result.audit is not None:
         yield ""
@@ -182,7 +182,12 @@ def _figures(test: TestScore) -> str:
     return f"{counted(test.errors or 0, 'error')}, accuracy {test.accuracy:.2%}"
 
 
-def test_lines(test: TestScore, stages: Sequence[Stage]) -> Iterator[str]:
+def stage_texts(result: Result) -> tuple[str, ...]:
+    """The stages of the objective, such as `minimize errors`."""
+    return tuple(stage.text for stage in result.stages)
+
+
+def test_lines(test: TestScore, stages: Sequence[str]) -> Iterator[str]:
     """What the best constant has on test rows, and the objective there, stage by stage.
 
     A stage that `test_line` has said, as `minimize errors` of rows that count alike, and one that
@@ -194,10 +199,10 @@ def test_lines(test: TestScore, stages: Sequence[Stage]) -> Iterator[str]:
     if test.audit is None:
         return
     plain = None if base is None or base.audit is None else base.audit.objective
-    for at, (stage, value) in enumerate(zip(stages, test.audit.objective, strict=True)):
-        if not test.audit.of_rows[at] or is_in_test_line(stage.text, value, test):
+    for at, (text, value) in enumerate(zip(stages, test.audit.objective, strict=True)):
+        if not test.audit.of_rows[at] or is_in_test_line(text, value, test):
             continue
-        line = f"{stage.text}: {_value(value)}"
+        line = f"{text}: {_value(value)}"
         if base is not None and plain is not None:
             line += f"; {constant_name(base)} {_value(plain[at])}"
         yield line

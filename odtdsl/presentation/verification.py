@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from odtdsl.insight.proofs.commands import verified
 from odtdsl.insight.verification import Audited
-from odtdsl.presentation.console import audited, shown
+from odtdsl.presentation.console import audited, audited_test, shown, test_line, test_lines
 
 
 def lines(found: Audited) -> Iterator[str]:
@@ -14,7 +14,13 @@ def lines(found: Audited) -> Iterator[str]:
     if found.audit is not None:
         for text, value in zip(found.texts, found.audit.objective, strict=True):
             yield f"{text}: {shown(value)}"
+        if found.test is not None:
+            yield test_line(found.test)
+            yield from (f"  {line}" for line in test_lines(found.test, found.texts))
         yield from audited(found.audit)
+    if found.test is not None and found.test.audit is not None and found.test.audit.lines:
+        yield ""
+        yield from audited_test(found.test.audit)
     if found.proven is not None:
         if found.audit is not None:
             yield ""

@@ -20,7 +20,7 @@ def fragment(result: Result) -> str:
         parts.append(Markup(to_svg(result.model, notes=_notes(result))))
     if result.test is not None:
         parts.append(tag("p", console.test_line(result.test)))
-        told = console.test_lines(result.test, result.stages)
+        told = console.test_lines(result.test, console.stage_texts(result))
         parts.append(tag("ul", *(tag("li", line) for line in told)))
         if result.test.audit is not None and result.test.audit.lines:
             parts.append(tag("pre", "\n".join(console.audited_test(result.test.audit))))
