@@ -272,6 +272,20 @@ def test_it_ends_at_a_distance_in_units_of_the_objective() -> None:
     assert not found.interrupted
 
 
+def test_a_gap_is_of_no_use_to_what_proves_nothing() -> None:
+    frame = hard(60, 4, seed=7)
+    for text, given, told in (
+        ("using greedy, gap 5%", {}, True),
+        ("using greedy", {"gap": 3}, True),
+        ("gap 5%", {"using": "greedy"}, True),
+        ("using greedy, until steady 1 s", {}, False),
+        ("using exact, gap 5%", {}, False),
+        ("using greedy, gap 0", {}, False),
+    ):
+        found = solve(spec(2, text), frame=frame, **given)  # type: ignore[arg-type]
+        assert ("B109" in [one.code for one in found.warnings]) == told, text
+
+
 def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     now = [0.0]
     monkeypatch.setattr(stopping.time, "monotonic", lambda: now[0])

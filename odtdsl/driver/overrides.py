@@ -6,7 +6,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypedDict
 
-from odtdsl.base.back_ends import Variant
+from odtdsl.base.back_ends import Variant, gives_up
+from odtdsl.base.diagnostics.model import Diagnostic
 from odtdsl.problem.ir.problem import Options
 
 
@@ -40,6 +41,15 @@ class Overrides(TypedDict, total=False):
     threads: int | None
     seed: int | None
     memory_bytes: int | None
+
+
+def unused(options: Options) -> tuple[Diagnostic, ...]:
+    """A warning where a gap is asked of a back end that proves no bound."""
+    if not options.gap or not gives_up(options.backend):
+        return ()
+    message = f"`{options.backend}` proves no bound, so that it never reaches a gap"
+    helps = ("leave `gap` out, or use a back end that proves, such as `exact`",)
+    return (Diagnostic(code="B109", severity="warning", message=message, helps=helps),)
 
 
 def overridden(options: Options, overrides: Overrides) -> tuple[Options, Variant]:

@@ -31,7 +31,7 @@ from odtdsl.base.limits import counting
 from odtdsl.base.memory import Guard
 from odtdsl.datasets.digest import digest
 from odtdsl.driver.choice import Choice, Supported, back_end, choose, refused, supported
-from odtdsl.driver.overrides import Overrides, overridden
+from odtdsl.driver.overrides import Overrides, overridden, unused
 from odtdsl.driver.reporting import Unpacking, as_written, reporting, user_value
 from odtdsl.driver.result import Result, Stage
 from odtdsl.driver.scoring import TestScore, output_score, score
@@ -182,7 +182,9 @@ def solve(
         answer = replace(answer, interrupted=False)
     if pressed():  # perhaps after the search last asked
         answer = replace(answer, interrupted=True)
-    ended = () if answer.status in ("optimal", "infeasible") else memory.warnings()
+    ended = unused(options)
+    if answer.status not in ("optimal", "infeasible"):
+        ended += memory.warnings()
     result = _result(analysis, answered, answer, unpacking, options.seed, began, ended)
     unpacking.forget()
     asked_for = result.status == "feasible" and not result.interrupted
@@ -221,7 +223,7 @@ def _result(
     unpacking: Unpacking,
     seed: int,
     began: float,
-    ended: tuple[Diagnostic, ...],
+    more: tuple[Diagnostic, ...],
 ) -> Result:
     from odtdsl.backends.decode import idle_splits
     from odtdsl.backends.decoding import simplified, to_predictor
@@ -231,7 +233,7 @@ def _result(
     _must_be_founded(analysis, core, answer)
     model: Predictor | None = None
     audited: Audit | None = None
-    warnings = analysis.warnings + ended
+    warnings = analysis.warnings + more
     if (raw := answer.model) is not None:
         raw = simplified(core, raw)
         answer = with_model(core, answer, raw)

@@ -98,6 +98,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("B106", "a memory limit that this system or a solver cannot enforce", ""),
     ("B107", "a search that ended at its memory limit", ""),
     ("B108", "a time limit that ended before the search", ""),
+    ("B109", "a gap for a back end that proves no bound", "solve using greedy, gap 1%"),
     (
         "B201",
         "a condition that cannot be translated for any back end",
