@@ -98,6 +98,11 @@ class StagedSearch(RegressionSearch):
         """The best tree of a stage, and what is known of it; None where no tree keeps the rules."""
         assert self.rules is not None
         goal = None if stage is self.stage or stage is None else stage
+        leaves = most_leaves(self.core, self.depth)
+        if goal is None and (free := self._free(leaves)) is not None and free.tree is not None:
+            self.counters.update(dict(free.counters))
+            if self._admitted(free.tree):
+                return free.tree, StageOutcome(value=free.value, bound=free.bound, proven=True)
         model = TreeModel(self.core, self.rules, (*of_tree(self.core), *self.fixed), goal)
         if not model.possible:
             return None
