@@ -5,8 +5,8 @@ Usage: python -m docs.generate [--check]
 `rules.md` comes from the terms, `diagnostics.md` from the registry of codes, `support.md` from
 what each back end declares and answers, `cli.md` from the command line's own options,
 `estimators.md` from docstrings. The words of the terms for Python, `odtdsl/words/terms.py`, are
-written, too, and so are the grammar of VS Code and the types of the engine, `odtdsl/base/_engine.pyi`. A test fails where a
-file is not what this would write.
+written, too, and so are the grammar of VS Code and the types of the engine,
+`odtdsl/base/_engine.pyi`. A test fails where a file is not what this would write.
 """
 
 from __future__ import annotations

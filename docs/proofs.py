@@ -145,6 +145,7 @@ def _shown(one: Cell, reasons: dict[str, int]) -> str:
 
 def lines() -> Iterator[str]:
     """The section of `support.md`."""
+    goals = ", ".join(f"`{goal}` ({name})" for name, (_, goal) in TARGETS.items())
     yield from (
         "",
         "## Which back end proves a rule",
@@ -152,7 +153,7 @@ def lines() -> Iterator[str]:
         "For every term in every scope, kind of target, skeleton and split: the back ends that",
         "prove that no other model is better, a number that says below why there is none, or a",
         "dash where the term is of another target. Each was asked about a small spec with the rule",
-        f"and the objective {', '.join(f'`{goal}` ({name})' for name, (_, goal) in TARGETS.items())}.",
+        f"and the objective {goals}.",
         "Under `mae` and `poisson` the answers are those of `mse`. Whether a proof comes in time",
         "is another question.",
     )
