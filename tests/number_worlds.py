@@ -40,7 +40,7 @@ class Outputs:
     loss: str
     """The one that outputs make least."""
     targets: list[list[Fraction]]
-    known: dict[tuple[int, str, int], float] = field(default_factory=dict)
+    known: dict[tuple[int, str, int, int], float] = field(default_factory=dict)
     outputs: dict[int, list[Fraction]] = field(default_factory=dict)
 
     def of_leaf(self, mask: int) -> list[Fraction]:
@@ -56,21 +56,25 @@ class Outputs:
             ]
         return self.outputs[mask]
 
-    def lost(self, mask: int, loss: str, target: int) -> float:
-        """The weighted sum over the rows of a leaf."""
-        key = (mask, loss, target)
+    def lost(self, mask: int, loss: str, target: int, group: int) -> float:
+        """The weighted sum over the rows of a leaf that are in a group."""
+        key = (mask, loss, target, group)
         if key not in self.known:
             output = self.of_leaf(mask)[target]
             each = [
-                (self.tiny.weights[row], self.targets[target][row]) for row in self.tiny.rows(mask)
+                (self.tiny.weights[row], self.targets[target][row])
+                for row in self.tiny.rows(mask & group)
             ]
             self.known[key] = math.fsum(_lost(loss, y, output, w) for w, y in each if w)
         return self.known[key]
 
-    def of_model(self, model: Model, loss: str, targets: Sequence[int]) -> float:
-        """The mean over rows and these targets."""
-        whole = float(self.tiny.weight(self.tiny.everyone)) * len(targets)
-        parts = [self.lost(leaf.rows, loss, t) for leaf in model.leaves for t in targets]
+    def of_model(
+        self, model: Model, loss: str, targets: Sequence[int], group: int | None = None
+    ) -> float:
+        """The mean over the rows of a group and these targets."""
+        group = self.tiny.everyone if group is None else group
+        whole = float(self.tiny.weight(group)) * len(targets)
+        parts = [self.lost(leaf.rows, loss, t, group) for leaf in model.leaves for t in targets]
         return LARGEST if math.inf in parts else math.fsum(parts) / whole
 
 
@@ -157,7 +161,8 @@ class NumberCase:
         targets = range(len(self.outputs.targets))
         everyone = self.tiny.everyone
         whole = float(self.tiny.weight(everyone))
-        loss = sum(self.outputs.lost(everyone, self.outputs.loss, t) for t in targets) / whole
+        lost = [self.outputs.lost(everyone, self.outputs.loss, t, everyone) for t in targets]
+        loss = sum(lost) / whole
         return abs(found - expected) <= 1e-9 * max(abs(expected), loss, 1e-6)
 
     def __str__(self) -> str:
@@ -199,9 +204,38 @@ class _Draw:
         text = loss if len(some) == len(many) else f"{loss}(y{some[0]})"
         return text, lambda model: self.outputs.of_model(model, loss, some)
 
+    def of_groups(self, loss: str) -> tuple[str, Value]:
+        """A loss of a group, or how far those of some groups lie apart."""
+        tiny, rng = self.outputs.tiny, self.rng
+        groups = {n: m for n in tiny.groups if tiny.weight(m := tiny.members(n))}
+        if not groups:
+            return self.measure(loss)
+        many = list(range(len(self.outputs.targets)))
+        some = many if rng.random() < 0.6 else [rng.choice(many)]
+        named = "" if len(some) == len(many) else f"y{some[0]}"
+
+        def of(name: str) -> Value:
+            return lambda model: self.outputs.of_model(model, loss, some, groups[name])
+
+        name, *others = rng.sample(list(groups), rng.randint(1, len(groups)))
+        if not others or loss == "poisson":  # which is infinite, seldom
+            return f"{loss}({', '.join(filter(None, [named, name]))})", of(name)
+        each = [of(one) for one in (name, *others)]
+        called = f"{loss}({named})" if named else loss
+        if rng.random() < 0.7:
+            return (
+                f"gap({', '.join([called, name, *others])})",
+                lambda model: (
+                    max(value(model) for value in each) - min(value(model) for value in each)
+                ),
+            )
+        text = f"{loss}({', '.join(filter(None, [named, others[0]]))})"
+        first = f"{loss}({', '.join(filter(None, [named, name]))})"
+        return f"abs({first} - {text})", lambda model: abs(each[0](model) - each[1](model))
+
     def bound(self, loss: str) -> Atom:
         """A bound beside the values that trees have: equality is a matter of rounding."""
-        text, value = self.measure(loss)
+        text, value = self.of_groups(loss) if self.rng.random() < 0.5 else self.measure(loss)
         near = min(value(self.rng.choice(self.atoms.models)), 1e6)
         bound = Fraction(round(1000 * near), 1000) + Fraction(self.rng.choice([-1, 1, 300]), 3777)
         bound = max(Fraction(0), Fraction(round(bound * 10**6), 10**6))

@@ -281,3 +281,39 @@ def test_a_limit_ends_with_an_audited_tree_and_a_bound() -> None:
     assert not second.proven
     assert told
     assert all(one.bound is None or one.bound <= first.value for one in told)
+
+
+GROUPED = 'data frame\ntarget y: number\ngroup a = k = "a"\ngroup b = k = "b"\ntree depth <= 1\n'
+
+
+@pytest.mark.parametrize(
+    ("rule", "status"),
+    [
+        ("mse(a) <= 5.6", "optimal"),
+        ("mse(y, b) <= 3.1", "optimal"),
+        ("gap(mse, k) <= 0.5", "optimal"),
+        ("gap(mae, a, b) <= 0.2", "optimal"),
+        ("mse(a) - mse(b) <= 1", "optimal"),
+        ("mse(a) <= 1.5 * mse(b)", "optimal"),
+        ("gap(mse, a, a2) >= 1", "infeasible"),
+    ],
+)
+def test_losses_of_groups_are_rules(rule: str, status: str) -> None:
+    """`gap` of two groups of the same rows is 0; the audit measures each group anew."""
+    text = f'{GROUPED}group a2 = k != "b"\nminimize mse\nrule fair: {rule}'
+    result = odt.solve(text, frame=FRAME, using="exact")
+    assert result.status == status
+    assert (result.audit is not None and result.audit.holds) == (status == "optimal")
+
+
+@pytest.mark.parametrize(
+    ("lines", "code"),
+    [
+        ("minimize mse(a)", "R205"),
+        ("minimize mse then gap(mse, k)", "B201"),
+        ("minimize mse rule r: ratio(mse, k) >= 50%", "B201"),
+        ("minimize mse rule r: mse(c) <= 3", "N118"),
+    ],
+)
+def test_losses_of_groups_are_no_objective(lines: str, code: str) -> None:
+    assert code in codes(GROUPED + lines)

@@ -331,14 +331,15 @@ def expected_cost(model: ModelOn, _: Apply) -> Fraction:
 def _mean_loss(
     model: TreeOn, call: Apply, each: Callable[[FloatArray, FloatArray], FloatArray]
 ) -> Fraction:
-    """The weighted mean over rows and targets of a loss of (true, predicted) float64 values."""
+    """The weighted mean over rows (of a group) and targets of a loss of (true, predicted) float64
+    values."""
     truth = model.rows.truth
     outputs = np.asarray([leaf.leaf.output for leaf in model.leaves], dtype=np.float64)
     predicted = outputs[model.leaf_of]
     chosen = [arg.index for arg in call.args if isinstance(arg, TargetArg)]
     if chosen:
         truth, predicted = truth[:, chosen], predicted[:, chosen]
-    weights = model.rows.units.astype(np.float64)
+    weights = np.where(whole(model, call), model.rows.units, 0).astype(np.float64)
     if not weights.any():
         raise NoValue(NO_ROW)
     lost = np.where(weights[:, None] > 0, each(truth, predicted), 0.0)  # not 0 times infinite

@@ -199,10 +199,16 @@ class Arguments:
         )
 
     def _signature(self, term: Term, given: Sequence[ast.Expr], at: ast.Node) -> Signature:
-        for signature in term.signatures:
-            n = len(signature.params)
-            if len(given) == n or (signature.repeat and len(given) >= n):
-                return signature
+        fitting = [
+            signature
+            for signature in term.signatures
+            if len(given) == len(signature.params)
+            or (signature.repeat and len(given) >= len(signature.params))
+        ]
+        if len(fitting) > 1 and self._names_group(given[0]):  # of a target, or of a group
+            return next(s for s in fitting if s.params[0] is Param.GROUP)
+        if fitting:
+            return fitting[0]
         shapes = " or ".join(_shape(term, signature) for signature in term.signatures)
         raise self.reporter.error(
             "T214",
@@ -210,6 +216,13 @@ class Arguments:
             at,
             helps=(f"write {shapes}",),
         )
+
+    def _names_group(self, given: ast.Expr) -> bool:
+        """Whether an argument is a group, and no target."""
+        namespace = self.namespace
+        if not isinstance(given, ast.Name) or given.name in namespace.target.names:
+            return False
+        return given.name in namespace.group_names
 
     def _check_threshold(self, term: Term, args: Sequence[Arg], at: ast.Node) -> None:
         if term.kind is not Kind.THRESHOLD:

@@ -184,13 +184,16 @@ class OfGroup(Measure):
 
 
 class OfTarget(Measure):
-    """A measure of all number targets, or, called with the name of one, of that one."""
+    """A measure of all number targets and rows, or, called with the name of a target, a group or
+    both, of these."""
 
     __slots__ = ()
 
-    def __call__(self, target: str) -> Measure:
-        """The measure of one target, by its name."""
-        return call(self, values.name(target, "a target"))
+    def __call__(self, target: str, group: str | None = None) -> Measure:
+        """The measure of one target, or of a group; or of a target and a group."""
+        if group is None:
+            return call(self, values.name(target, "a target or a group"))
+        return call(self, values.name(target, "a target"), values.name(group, "a group"))
 
 
 class Named(Measure, Condition):

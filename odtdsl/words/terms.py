@@ -196,18 +196,21 @@ expected_cost = Measure(node=ast.Name(name="expected_cost"))
 """The weighted mean over rows of the `cost` of the row's path."""
 
 mse = OfTarget(node=ast.Name(name="mse"))
-"""The weighted mean over rows, and over targets unless one is named, of the squared error.
+"""The weighted mean over rows, and over targets unless one is named, of the squared error; also
+of a group.
 
 >>> mse("math") <= 20
 mse(math) <= 20
 """
 
 mae = OfTarget(node=ast.Name(name="mae"))
-"""The weighted mean over rows, and over targets unless one is named, of the absolute error."""
+"""The weighted mean over rows, and over targets unless one is named, of the absolute error; also
+of a group.
+"""
 
 poisson = OfTarget(node=ast.Name(name="poisson"))
 """The weighted mean over rows, and over targets unless one is named, of y log(y / p) - y + p,
-which is half the Poisson deviance.
+which is half the Poisson deviance; also of a group.
 """
 
 

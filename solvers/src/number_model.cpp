@@ -65,12 +65,13 @@ double NumberParts::lost(const NumberMeasure& measure, const std::vector<double>
     if (measure.factor[t] == 0) continue;
     for (std::uint32_t row : rows_) {
       const double w = measure.weight[row], y = problem_.target[row * output.size() + t];
-      if (!(w > 0)) continue;
+      if (w == 0) continue;
       double each = std::fabs(y - output[t]);
       if (measure.kind == MeasuredLoss::squared) each *= each;
       if (measure.kind == MeasuredLoss::poisson)
         each = y > 0 ? (output[t] > 0 ? y * std::log(y / output[t]) - y + output[t] : kUnbounded)
                      : output[t];
+      if (each == kUnbounded) return measure.factor[t] > 0 ? kUnbounded : -kUnbounded;
       total += measure.factor[t] * w * each;
     }
   }

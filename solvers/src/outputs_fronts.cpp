@@ -70,8 +70,9 @@ OutputFronts::OutputFronts(const OutputRows& data, OutputLane& lane, Control& co
                                             static_cast<std::size_t>(model_.path_sum[k])] >= 0;
   }
   for (const NumberMeasure& one : model_.measures)
-    for (double factor : one.factor)
-      if (factor < 0) rising[static_cast<std::size_t>(one.component)] = 0;
+    for (const auto* parts : {&one.factor, &one.weight})
+      for (double part : *parts)
+        if (part < 0) rising[static_cast<std::size_t>(one.component)] = 0;
   for (const auto& clause : model_.clauses)
     for (const NumberLiteral& one : clause) {
       if (one.component < 0) {

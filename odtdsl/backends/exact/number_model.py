@@ -122,7 +122,7 @@ class TreeModel:
 
     def _loss(self, loss: TargetLoss, sign: int) -> int:
         """The sum over rows of a loss, or of what it is below zero."""
-        key = (loss.kind, loss.factors, loss.weights.tobytes(), sign)
+        key = (loss.kind, loss.factors, loss.weights.tobytes(), loss.total, sign)
         if key not in self.known:
             self.known[key] = len(self.components)
             nothing = np.zeros(len(self.core.columns), dtype=np.int64)
@@ -154,7 +154,7 @@ class TreeModel:
                 at_most = bound - fixed_part(measure) - empty_paths(total)
                 return ("component", self._additive(measure, total), float(clipped(at_most)))
             case LossBound(loss=loss, at_most=most):
-                limit = float((most + allowance(most)) * int(loss.weights.sum()))
+                limit = float((most + allowance(most)) * loss.total)
                 if literal.positive:
                     return ("component", self._loss(loss, 1), limit)
                 return ("component", self._loss(loss, -1), -math.nextafter(limit, math.inf))
@@ -179,8 +179,7 @@ class TreeModel:
         if isinstance(stage, DepthStage):
             return [(1.0, -1, self.facts.reached(level)) for level in range(self.depth)]
         if isinstance(stage, RegressionStage):
-            weight = int(stage.loss.weights.sum())
-            terms = [(1.0 / weight, self._loss(stage.loss, 1), -1)]
+            terms = [(1.0 / stage.loss.total, self._loss(stage.loss, 1), -1)]
             if not stage.rest.is_constant:
                 terms.append((1.0 / stage.rest.denominator, self._additive(stage.rest), -1))
             return terms

@@ -199,7 +199,9 @@ def bounds_first_loss(core: Core, clause: Clause) -> bool:
 
 def proportional(one: TargetLoss, other: TargetLoss) -> bool:
     """Whether a loss is a multiple of another one."""
-    if one.kind != other.kind or not np.array_equal(one.weights, other.weights):
+    if one.kind != other.kind or one.total != other.total:
+        return False
+    if not np.array_equal(one.weights, other.weights):
         return False
     a, b = max(one.factors), max(other.factors)
     return bool(a) and [f * b for f in one.factors] == [f * a for f in other.factors]

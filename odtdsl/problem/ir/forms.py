@@ -8,7 +8,7 @@ integers over a common denominator, so that `<` and `!=` are exact.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from math import lcm
@@ -229,7 +229,7 @@ class TargetLoss:
     """The weighted mean over rows of a loss of number targets: `mse`, `mae`, `poisson`.
 
     Its value is the sum over targets t of `factors[t]` times the sum over rows i of
-    `weights[i] * loss(y[i, t] - output of i's leaf for t)`, over the sum of the weights.
+    `weights[i] * loss(y[i, t] - output of i's leaf for t)`, over `total`.
     Values are floats: see `problem.ir.regression`.
 
     Attributes
@@ -240,17 +240,35 @@ class TargetLoss:
     factors
         One per target; 0 where a target does not count.
     weights
-        int64 (n_rows,), at least 0, their sum above 0.
+        int64 (n_rows,), at least 0, their sum above 0; in a difference of means below 0, too.
+    everyone
+        The weights of all rows, where those of some groups are meant: outputs are the best for
+        these. None where `weights` are those of all rows.
+    over
+        What the sum is divided by; None for the sum of the weights.
     """
 
     kind: LossKind
     factors: tuple[Fraction, ...]
     weights: IntArray = field(repr=False)
+    everyone: IntArray | None = field(default=None, repr=False)
+    over: int | None = None
+
+    @property
+    def total(self) -> int:
+        """What the sum over rows is divided by."""
+        return int(self.weights.sum()) if self.over is None else self.over
+
+    @property
+    def of_all(self) -> TargetLoss:
+        """The same loss of all rows."""
+        if self.everyone is None:
+            return self
+        return TargetLoss(kind=self.kind, factors=self.factors, weights=self.everyone)
 
     def scaled(self, factor: Fraction) -> TargetLoss:
         """The loss times a factor, exactly."""
-        factors = tuple(factor * one for one in self.factors)
-        return TargetLoss(kind=self.kind, factors=factors, weights=self.weights)
+        return replace(self, factors=tuple(factor * one for one in self.factors))
 
 
 # ---- atoms

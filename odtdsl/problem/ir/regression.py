@@ -43,7 +43,7 @@ def loss_of(core: Core, loss: TargetLoss, predicted: FloatArray) -> Fraction:
     """The value of a loss for predictions: float64 (n_rows, n_targets)."""
     assert core.targets is not None, "a loss of number targets has targets"
     total = Fraction(0)
-    weight = int(loss.weights.sum())
+    weight = loss.total
     for index, factor in enumerate(loss.factors):
         if factor:
             apart = core.targets[:, index] - predicted[:, index]
@@ -51,7 +51,7 @@ def loss_of(core: Core, loss: TargetLoss, predicted: FloatArray) -> Fraction:
                 each = deviance(core.targets[:, index], predicted[:, index])
             else:
                 each = apart * apart if loss.kind == "squared" else np.abs(apart)
-            each = np.where(loss.weights > 0, each, 0.0)  # what weighs nothing may be infinite
+            each = np.where(loss.weights != 0, each, 0.0)  # what weighs nothing may be infinite
             if not np.isfinite(each).all():
                 return INFINITE
             total += factor * Fraction(math.fsum((loss.weights * each).tolist())) / weight
@@ -75,7 +75,7 @@ def loss_in(core: Core) -> TargetLoss | None:
     for clause in core.clauses:
         for literal in clause.literals:
             if isinstance(literal.atom, LossBound):
-                return literal.atom.loss
+                return literal.atom.loss.of_all
     return None
 
 

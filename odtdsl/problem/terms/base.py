@@ -95,9 +95,9 @@ class Quotient:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Largest:
-    """The largest of additive measures: `gap`."""
+    """The largest of additive measures, or of losses of number targets: `gap`."""
 
-    of: tuple[Additive, ...]
+    of: tuple[Additive | TargetLoss, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -172,6 +172,8 @@ def _loss(op: CompareOp, form: LinearForm) -> Formula:
         raise Unsupported(
             "a loss of number targets is a floating-point number: only `<=` is allowed"
         )
+    if not any(loss.factors) or not loss.weights.any():  # of two groups of the same rows
+        return _truth(op, rest.constant)
     bound = -Fraction(rest.constant, rest.denominator)
     signs = {factor > 0 for factor in loss.factors if factor}
     if len(signs) != 1:

@@ -13,6 +13,7 @@ from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.terms.base import AllOf, AnyOf, Holds, Largest, Measure, Unsupported
 from odtdsl.problem.terms.formulas import TooManyCases
 from odtdsl.problem.terms.registry import BY_NAME
+from odtdsl.problem.terms.regression import sum_of
 
 MOST_PARTS = 20_000
 """Of a linear form: nested `abs` doubles what it holds."""
@@ -192,11 +193,9 @@ def one_loss(form: LinearForm) -> tuple[TargetLoss, Additive]:
             "different losses, such as squared and absolute errors, have different best "
             "outputs: use only one"
         )
-    factors = tuple(map(sum, zip(*(loss.factors for loss in losses), strict=True)))
-    first = losses[0]
-    loss = TargetLoss(
-        kind=first.kind, weights=first.weights, factors=tuple(Fraction(f) for f in factors)
-    )
+    loss = sum_of(losses)
+    if loss is None:
+        raise Unsupported("losses of several groups can be added for the same targets only")
     return loss, rest
 
 

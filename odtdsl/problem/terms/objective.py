@@ -54,6 +54,12 @@ def stage_form(stage: StageDecl, rows: Rows) -> StageForm:
 def _regression(form: LinearForm, sign: Literal[1, -1]) -> RegressionStage:
     """A loss of number targets plus a price per leaf or split."""
     loss, rest = one_loss(form)
+    if loss.everyone is not None:
+        raise Unsupported(
+            "outputs of leaves are the best for all rows: the loss of a group is no objective",
+            code="R205",
+            help="bound it by a rule, such as `rule fair: mse(women) <= 20`",
+        )
     if any(factor < 0 for factor in loss.factors) or not any(loss.factors):
         raise Unsupported("losses of number targets can only be minimized", code="R205")
     return RegressionStage(loss=loss, rest=of_model(rest), sign=sign)

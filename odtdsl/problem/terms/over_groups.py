@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from odtdsl.problem.ir.expr import Apply, LabelArg, Scope
-from odtdsl.problem.ir.forms import Additive
+from odtdsl.problem.ir.forms import Additive, TargetLoss
 from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.terms.base import Kind, Param, Signature, Term, Unsupported
 
@@ -23,6 +23,12 @@ class OverGroups(Term):
         assert of is not None, "the signature demands a measure"
         term = self.by_name[of.term]
         return [(term, Apply(term=of.term, args=(*of.args, group))) for group in call.args]
+
+    def _losses(self, rows: Rows, scope: Scope, call: Apply) -> list[TargetLoss] | None:
+        """The measure of every group, where it is a loss of number targets."""
+        found = [term.translate(rows, scope, each) for term, each in self._each(call)]
+        losses = [measure for measure in found if isinstance(measure, TargetLoss)]
+        return losses if len(losses) == len(found) else None
 
     def _measures(self, rows: Rows, scope: Scope, call: Apply) -> list[Additive]:
         found: list[Additive] = []

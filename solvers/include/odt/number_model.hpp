@@ -24,7 +24,7 @@ struct NumberMeasure {
   int component = 0;
   MeasuredLoss kind = MeasuredLoss::squared;
   std::vector<double> factor;  // per target
-  std::vector<double> weight;  // per row
+  std::vector<double> weight;  // per row; of differences between groups below zero, too
 };
 
 struct NumberLiteral {

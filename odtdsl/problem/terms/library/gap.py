@@ -9,6 +9,7 @@ from odtdsl.problem.ir.forms import Additive
 from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.terms.base import Largest
 from odtdsl.problem.terms.over_groups import OverGroups
+from odtdsl.problem.terms.regression import sum_of
 
 
 class Gap(OverGroups):
@@ -39,8 +40,12 @@ class Gap(OverGroups):
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Largest:
         """The largest of all differences of two groups' measures."""
-        each = self._measures(rows, scope, call)
+        losses = self._losses(rows, scope, call)
         minus = Fraction(-1)
+        if losses is not None:
+            apart = [sum_of((a, b.scaled(minus))) for a in losses for b in losses if a is not b]
+            return Largest(of=tuple(loss for loss in apart if loss is not None))
+        each = self._measures(rows, scope, call)
         pairs = [
             a + b.scaled(minus) for i, a in enumerate(each) for j, b in enumerate(each) if i != j
         ]

@@ -11,9 +11,10 @@ from odtdsl.problem.terms.regression import OF_TARGETS, target_loss
 
 class Mae(Term):
     """Meaning: the weighted mean over rows, and over targets unless one is named, of the
-    absolute error.
+    absolute error; also of a group.
 
-    Core forms: a loss of number targets in the objective, or a bound on one. As the objective, it
+    Core forms: a loss of number targets in the objective, or a bound on one (of a
+    group only this). As the objective, it
     makes a leaf's output the weighted median of its rows.
     """
 

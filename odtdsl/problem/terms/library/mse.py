@@ -11,11 +11,12 @@ from odtdsl.problem.terms.regression import OF_TARGETS, target_loss
 
 class Mse(Term):
     """Meaning: the weighted mean over rows, and over targets unless one is named, of the
-    squared error.
+    squared error; also of a group.
 
     In Python: `mse("math") <= 20`
 
-    Core forms: a loss of number targets in the objective, or a bound on one. As the objective it
+    Core forms: a loss of number targets in the objective, or a bound on one (of a
+    group only this). As the objective it
     makes a leaf's output the weighted mean of its rows.
     """
 

@@ -11,9 +11,10 @@ from odtdsl.problem.terms.regression import OF_TARGETS, target_loss
 
 class Poisson(Term):
     """Meaning: the weighted mean over rows, and over targets unless one is named, of
-    y log(y / p) - y + p, which is half the Poisson deviance.
+    y log(y / p) - y + p, which is half the Poisson deviance; also of a group.
 
-    Core forms: a loss of number targets in the objective, or a bound on one. As the objective it
+    Core forms: a loss of number targets in the objective, or a bound on one (of a
+    group only this). As the objective it
     makes a leaf's output the weighted mean of its rows. Targets are at least 0.
     """
 
