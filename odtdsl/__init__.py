@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         OutputConstrainedForestRegressor,
         OutputConstrainedTreeRegressor,
     )
+    from odtdsl.estimators.policy_scores import policy_scores
     from odtdsl.insight.explanations import Curve, Explanation
     from odtdsl.insight.tuning.result import Tuning
     from odtdsl.interfaces.api import (
@@ -97,6 +98,7 @@ __all__ = [
     "load_tree",
     "parse",
     "plan",
+    "policy_scores",
     "solve",
     "tune",
     "words",
@@ -115,6 +117,7 @@ _HOMES = {
     "Result": "odtdsl.driver.result",
     "Tree": "odtdsl.predictors.tree",
     "Tuning": "odtdsl.insight.tuning.result",
+    "policy_scores": "odtdsl.estimators.policy_scores",
     "load_ipython_extension": "odtdsl.interfaces.notebook",
     "tune": "odtdsl.interfaces.api.tuning",
     "unload_ipython_extension": "odtdsl.interfaces.notebook",

@@ -3,6 +3,13 @@
 What users import is the synthetic sets, whose outputs obey rules.
 """
 
-from odtdsl.datasets.synthetic import car_claims, elective_grades, exam_scores, manifold, series
+from odtdsl.datasets.synthetic import (
+    car_claims,
+    elective_grades,
+    exam_scores,
+    manifold,
+    series,
+    treatments,
+)
 
-__all__ = ["car_claims", "elective_grades", "exam_scores", "manifold", "series"]
+__all__ = ["car_claims", "elective_grades", "exam_scores", "manifold", "series", "treatments"]

@@ -185,6 +185,60 @@ def car_claims(rows: int = 500, seed: int = 0) -> Columns:
     }
 
 
+def treatments(rows: int = 1000, seed: int = 0) -> Columns:
+    """Patients, what they were given, and what came of it: observed, not randomized.
+
+    A drug helps from `severity` 5 on, surgery only those of them below age 50, and both harm the
+    others, so that the best policy is a tree of depth two: no treatment up to severity 4; above,
+    surgery below age 50 and the drug from there on. The sicker patients are treated more often, so
+    that means by treatment mislead.
+
+    Parameters
+    ----------
+    rows, seed
+        How many patients, and the seed of all draws.
+
+    Returns
+    -------
+    columns
+        `age` (20 to 80), `severity` (0 to 9) and `sex`; `treatment` (`none`, `drug` or `surgery`),
+        `propensity`, the probability with which it was given, and `outcome`, of which more is
+        better;
+        `true_none`, `true_drug`, `true_surgery`, the mean outcomes that nobody observes.
+
+    Raises
+    ------
+    OdtError
+        U331: too few rows.
+    """
+    _enough(rows, 3, 3)
+    random = np.random.default_rng(seed)
+    age, severity = random.integers(20, 81, rows), random.integers(0, 10, rows)
+    sex = np.where(random.random(rows) < 0.5, "f", "m")
+    none = 50 - 2 * severity - 0.1 * (age - 50)
+    sick = severity >= 5
+    means = np.column_stack(
+        [none, none + np.where(sick, 6, -3), none + np.where(sick & (age < 50), 10, -8)]
+    )
+    drug, surgery = 0.3 * (severity - 5), 0.2 * (severity - 6) - 0.02 * (age - 50)
+    odds = np.exp(np.column_stack([0 * drug, drug, surgery]))
+    shares = odds / odds.sum(axis=1, keepdims=True)
+    given = (random.random((rows, 1)) > shares.cumsum(axis=1)).sum(axis=1)
+    each = np.arange(rows)
+    outcome = means[each, given] + random.normal(0, 5, rows)
+    names = np.array(["none", "drug", "surgery"])
+    columns: Columns = {
+        "age": age.tolist(),
+        "severity": severity.tolist(),
+        "sex": sex.tolist(),
+        "treatment": names[given].tolist(),
+        "propensity": shares[each, given].round(6).tolist(),
+        "outcome": outcome.round(2).tolist(),
+    }
+    truth = {f"true_{name}": means[:, k].round(2).tolist() for k, name in enumerate(names.tolist())}
+    return columns | truth
+
+
 def _named(prefix: str, values: FloatArray) -> Columns:
     return {f"{prefix}{k + 1}": column.tolist() for k, column in enumerate(values.T)}
 
@@ -198,4 +252,4 @@ def _enough(rows: int, targets: int, least: int) -> None:
         )
 
 
-__all__ = ["car_claims", "elective_grades", "exam_scores", "manifold", "series"]
+__all__ = ["car_claims", "elective_grades", "exam_scores", "manifold", "series", "treatments"]

@@ -470,6 +470,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U611", "`%%odt` with a frame that its spec does not read", ""),
     ("U612", "a wrong line after `%%odt`", ""),
     ("U613", "an invalid number of rows to hold out: none, or all", ""),
+    ("U614", "treatments or propensities from which policies cannot be scored", ""),
     # ---- X: internal
     ("X001", "an unexpected internal error of odtdsl", ""),
     ("X101", "an answer that failed its audit", ""),
