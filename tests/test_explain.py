@@ -329,6 +329,25 @@ def test_no_time_is_undecided() -> None:
         assert found.searches == 0
 
 
+def test_an_undecided_spec_says_what_the_nearest_grown_tree_breaks() -> None:
+    frame = {"x": list(range(40)), "z": [0, 1] * 20, "y": list("np" * 15) + ["p"] * 10}
+    spec = """data frame target y tree depth <= 1 minimize errors
+    rule many: forall leaf: size >= 21
+    rule two: leaves >= 2"""
+    found = explain(odtdsl.parse(spec).analyse(frame=frame), backend="greedy")
+    assert found.status == "undecided"
+    (missed,) = found.near_miss
+    assert missed.rule in ("many", "two")
+    assert not missed.holds
+    (told,) = found.diagnostics()
+    assert f"the nearest breaks only `{missed.rule}` (value {missed.value}" in told.notes[-1]
+    (as_json,) = found.to_json()["near_miss"]
+    assert as_json["rule"] == missed.rule
+    decided = explain(odtdsl.parse(spec).analyse(frame=frame))
+    assert decided.status == "infeasible"
+    assert decided.near_miss == ()
+
+
 class GivesUp:
     """`exact` that gives up from some question on, or calls for a stop there."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -94,6 +95,11 @@ class AuditOfRows:
 
 def audit_to_json(audit: Audit | AuditOfRows) -> list[dict[str, Any]]:
     """The lines of an audit; numbers as floats where they are not whole."""
+    return lines_to_json(audit.lines)
+
+
+def lines_to_json(lines: Iterable[AuditLine]) -> list[dict[str, Any]]:
+    """Some lines of an audit, as `audit_to_json`."""
     return [
         {
             "rule": line.rule,
@@ -107,5 +113,5 @@ def audit_to_json(audit: Audit | AuditOfRows) -> list[dict[str, Any]]:
             "note": line.note,
             **({"soft": True} if line.soft else {}),
         }
-        for line in audit.lines
+        for line in lines
     ]

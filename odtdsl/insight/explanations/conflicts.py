@@ -21,6 +21,7 @@ from odtdsl.insight.explanations.conflict_sets import (
     smallest_drop,
 )
 from odtdsl.insight.explanations.explanation import Conflict, Explanation, NearestBound
+from odtdsl.insight.explanations.near_misses import near_miss
 from odtdsl.insight.explanations.nearest_bounds import nearest
 from odtdsl.insight.explanations.oracle import DEEPER, Constraint, Oracle, no_progress, relaxed
 from odtdsl.insight.explanations.prices import Prices, price_rules
@@ -158,7 +159,8 @@ class _Explainer:
         oracle = self.oracle
         answer = oracle.answer(oracle.all_members)
         if answer.feasible is None:
-            return self._explained("undecided")
+            missed = near_miss(oracle, self.analysis.rows)
+            return self._explained("undecided", near_miss=missed)
         if answer.tree is not None:
             return self._explained("feasible", prices=self._prices(answer.tree))
         order = sorted(oracle.all_members)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from odtdsl.auditor.results import AuditLine, lines_to_json
 from odtdsl.base.back_ends import proves
 from odtdsl.base.diagnostics.model import Diagnostic, Label
 from odtdsl.base.diagnostics.render import to_json
@@ -14,6 +15,7 @@ from odtdsl.base.source import Source
 from odtdsl.insight.explanations.nearest_bounds import Nearest, shown
 from odtdsl.insight.explanations.oracle import Constraint
 from odtdsl.insight.explanations.prices import Prices
+from odtdsl.predictors.wording import rounded
 
 CONFLICT_WARNINGS = ("R107", "R108")
 """Warnings that no tree satisfies some rules."""
@@ -89,6 +91,9 @@ class Explanation:
     prices
         Where a tree satisfies all rules: the best one, and what each rule costs; None otherwise, or
         where the time was over.
+    near_miss
+        Where it is undecided: what the tree breaks that breaks the fewest rules, of a few that
+        were grown; empty without one. Nothing is proven of it.
     searches
         How many searches that took, and how many of them ended without an answer.
     """
@@ -101,6 +106,7 @@ class Explanation:
     drop: tuple[Constraint, ...] | None = None
     nearest: tuple[NearestBound, ...] = ()
     prices: Prices | None = None
+    near_miss: tuple[AuditLine, ...] = ()
     searches: int = 0
     undecided: int = 0
     interrupted: bool = False
@@ -125,13 +131,16 @@ class Explanation:
         )
 
     def _undecided(self) -> Diagnostic:
-        notes = (f"the search ended without an answer after {self.seconds:.1f} s",)
+        notes: tuple[str, ...] = (f"the search ended without an answer after {self.seconds:.1f} s",)
         helps: tuple[str, ...] = ("give it more time with `--within`",)
         if self.interrupted:
             notes, helps = (f"the search was interrupted after {self.seconds:.1f} s",), ()
         elif not proves(self.backend):
             notes = (f"`{self.backend}` found no such tree, and cannot prove that none exists",)
             helps = ("use a back end that can prove it: `--using exact` or `--using milp`",)
+        if self.near_miss:
+            broken = ", ".join(map(_broken, self.near_miss))
+            notes = (*notes, f"of some trees that were grown, the nearest breaks only {broken}")
         return Diagnostic(
             code="R402",
             severity="warning",
@@ -221,9 +230,17 @@ class Explanation:
                 }
                 for one in self.nearest
             ],
+            "near_miss": lines_to_json(self.near_miss),
             "prices": None if self.prices is None else self.prices.to_json(),
             "diagnostics": [to_json(one) for one in (*self.other_warnings, *self.diagnostics())],
         }
+
+
+def _broken(line: AuditLine) -> str:
+    """`fair` (value 0.2, bound 0.1)."""
+    if line.value is None or line.bound is None:
+        return f"`{line.rule}`"
+    return f"`{line.rule}` (value {rounded(float(line.value))}, bound {rounded(float(line.bound))})"
 
 
 def _constraint(one: Constraint) -> dict[str, str]:
