@@ -16,6 +16,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from scale import scaled
 
 from odtdsl.predictors.nodes import Branch, Leaf, Threshold, TreeNode
 from odtdsl.predictors.tree import Tree
@@ -89,6 +90,18 @@ def test_regression_prints_its_table(loss: str, data: Path) -> None:
     options = ["--no-peer", "--runs", "1", "--depth", "2", "--loss", loss, "--sets", "tiny"]
     printed = printed_by("regression.py", options, data)
     assert sum(line.startswith("| tiny") for line in printed.splitlines()) == 1
+
+
+def test_policy_trees_of_numbers_are_timed(data: Path) -> None:
+    printed = printed_by("policy.py", ["numbers", "--rows", "150", "--limit", "20"], data)
+    assert printed.count("optimal") == 6
+
+
+def test_policy_trees_are_as_good_as_those_of_pystreed(data: Path) -> None:
+    pytest.importorskip("pystreed")
+    count = scaled(200, least=4)
+    printed = printed_by("policy.py", ["peers", "--count", str(count)], data)
+    assert printed.count(f"| {count // 2} | {count // 2} |") == 4, printed
 
 
 def test_forms_of_objective_are_all_proven(data: Path) -> None:
