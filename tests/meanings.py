@@ -121,15 +121,19 @@ SHARES: dict[str, Callable[[int, int], tuple[int, bool]]] = {
 """Measures that are shares: of the rows of a group, and those of the class among all, which rows
 they are of, and whether they ask of these to get the class or not to get it."""
 
-RATES = ("accuracy", "error_rate", *SHARES)
+RATES = ("accuracy", "error_rate", "balanced_accuracy", *SHARES)
 """All shares by which groups can be compared."""
 
-QUOTIENTS: dict[str, Callable[[int, int], tuple[int, int]]] = {
-    "precision": lambda so, own: (so & own, so),
-    "negative_predictive_value": lambda so, own: (~so & ~own, ~so),
+Rows = tuple[int, ...]
+
+QUOTIENTS: dict[str, Callable[[int, int], tuple[Rows, Rows]]] = {
+    "precision": lambda so, own: ((so & own,), (so,)),
+    "negative_predictive_value": lambda so, own: ((~so & ~own,), (~so,)),
+    "f1": lambda so, own: ((so & own, so & own), (so, own)),
 }
 """Measures that are shares of rows which the model decides: of the rows that are predicted as a
-class, and those that belong to it, which rows count, and which they are a share of."""
+class, and those that belong to it, which rows count, and which they are a share of. Rows that are
+there twice count twice."""
 
 
 class Measures:
@@ -196,6 +200,13 @@ class Measures:
                 "expected_loss": lambda m: lost(m) / whole,
             }
             return (self.named(term, None, group), per[term]) if whole else None
+        if term == "balanced_accuracy":
+            each = [w.of_class(c) & rows for c in range(len(w.classes))]
+            means = [self.share(own, c) for c, own in enumerate(each) if w.weight(own)]
+            text = self.named(term, None, group)
+            return (
+                (text, lambda m: sum(v(m) for v in means) / Fraction(len(means))) if whole else None
+            )
         text = self.named(term, label, group)
         if term == "count_predicted":
             return text, lambda m: Fraction((rows & m.predicted(label)).bit_count())
@@ -210,8 +221,8 @@ class Measures:
 
         def value(model: Model) -> Fraction | None:
             counted, among = QUOTIENTS[term](model.predicted(label), own)
-            whole = w.weight(rows & among)
-            return w.weight(rows & counted) / whole if whole else None
+            over, under = (sum(w.weight(rows & r) for r in some) for some in (counted, among))
+            return over / under if under else None
 
         return self.named(term, label, group), value
 
@@ -281,7 +292,7 @@ class Measures:
         return value
 
 
-_UNLABELLED = ("accuracy", "error_rate", "errors", "loss", "expected_loss")
+_UNLABELLED = ("accuracy", "balanced_accuracy", "error_rate", "errors", "loss", "expected_loss")
 
 
 def _bound_to(tiny: TinyTable, mask: int, value: Number) -> Number:

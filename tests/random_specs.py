@@ -154,9 +154,9 @@ class Conditions:
     def share(self) -> str:
         """A share that no data of ours leave without a row."""
         name = self.rng.choice(SHARES)
-        if name in ("accuracy", "error_rate", "rate"):
-            return f"{name}{self.of(*([self.label()] if name == 'rate' else []))}"
-        return f"{name}({self.label()})"
+        if name in ("accuracy", "balanced_accuracy", "error_rate"):
+            return f"{name}{self.of()}"
+        return f"{name}{self.of(self.label())}" if name == "rate" else f"{name}({self.label()})"
 
     def number(self, *values: str) -> str:
         return self.rng.choice(values)

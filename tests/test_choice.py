@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 from goals import row_groups, weighting
-from meanings import Goal, Measures, Number, RuleChecker, gap_of
+from meanings import RATES, Goal, Measures, Number, RuleChecker, gap_of
 from scale import scaled
 from sentences import MONOTONE, TERMS, Atoms, rule
 from tiny_tables import Model, TinyTable, TooMany, decimal, random_world
@@ -37,7 +37,16 @@ MOST_TREES = 1500
 OF_ROWS = ("count_predicted", "rate", "share")
 NOT_HERE = {
     *("errors", "error_rate", "accuracy", "recall", "precision", "negative_predictive_value"),
-    *("false_positive_rate", "specificity", "purity", "majority", *MONOTONE),
+    *("balanced_accuracy", "f1", "false_positive_rate", "specificity"),
+    *("purity", "majority", *MONOTONE),
+        "balanced_accuracy",
+        "f1",
+        "false_positive_rate",
+        "specificity",
+        "purity",
+        "majority",
+        *MONOTONE,
+    ),
 }
 KINDS = [(scope, term) for scope, terms in TERMS.items() for term in terms if term not in NOT_HERE]
 BACK_ENDS = ("exact", "milp", "sat", "cpsat")
@@ -90,7 +99,10 @@ class ChoiceMeasures(Measures):
         shown = self.rng.choice(["rate", "share"])
         return None if found is None else (self.named(shown, label, group), found[1])
 
-    def any_of(self, *_: str, group: bool = True) -> tuple[str, Number]:
+    def any_of(self, *terms: str, group: bool = True) -> tuple[str, Number]:
+        """Shares alone where shares are asked for, as percentages are of them."""
+        if terms and set(terms) <= set(RATES):
+            return super().any_of("rate", "share", group=group)
         return super().any_of(*OF_ROWS, self.tiny.by, f"expected_{self.tiny.by}", group=group)
 
     def over_groups(self, *_: str) -> tuple[str, list[Number]]:

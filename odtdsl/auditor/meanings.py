@@ -207,6 +207,23 @@ def accuracy(model: ModelOn, call: Apply) -> Fraction:
     return _weighted_share(model.rows, ~misclassified(model), whole(model, call))
 
 
+@means("balanced_accuracy", over=whole)
+def balanced_accuracy(model: ModelOn, call: Apply) -> Fraction:
+    """The mean, over the classes that the group's rows belong to, of the share, by weight, of
+    their rows predicted as them; `NoValue` without any row.
+    """
+    rows, inside = model.rows, whole(model, call)
+    of_each = [inside & (rows.classes == label) for label in np.unique(rows.classes[inside])]
+    shares = [
+        rows.weight(own & ~misclassified(model)) / rows.weight(own)
+        for own in of_each
+        if rows.weight(own)
+    ]
+    if not shares:
+        raise NoValue(NO_ROW)
+    return sum(shares, Fraction(0)) / len(shares)
+
+
 @means("loss", over=whole)
 def loss(model: ModelOn, call: Apply) -> Fraction:
     """The sum over the rows of the group of weight times what the prediction costs."""
@@ -257,6 +274,25 @@ def precision(model: ModelOn, call: Apply) -> Share:
         over=model.rows.weight(right),
         under=model.rows.weight(predicted),
         empty=f"no row{_of_the_group(call)} is predicted as that class",
+    )
+
+
+def _predicted_or_of_class(model: ModelOn, call: Apply) -> BoolArray:
+    """Those that are predicted as the class, or belong to it."""
+    rows: BoolArray = predicted_so(model, call) | of_class(model, call)
+    return rows
+
+
+@means("f1", over=_predicted_or_of_class, called="predicted or truly {}")
+def f1(model: ModelOn, call: Apply) -> Share:
+    """Twice the weight of the group's rows of the class predicted as it, over the weight of
+    those predicted as it plus the weight of those that belong to it.
+    """
+    predicted, own = predicted_so(model, call), of_class(model, call)
+    return Share(
+        over=2 * model.rows.weight(predicted & own),
+        under=model.rows.weight(predicted) + model.rows.weight(own),
+        empty=f"no row{_of_the_group(call)} is predicted as that class or belongs to it",
     )
 
 

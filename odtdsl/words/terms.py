@@ -9,6 +9,7 @@ from odtdsl.words.values import Label
 
 __all__ = [
     "accuracy",
+    "balanced_accuracy",
     "before",
     "cost",
     "count_predicted",
@@ -20,6 +21,7 @@ __all__ = [
     "expected_cost",
     "expected_loss",
     "expected_reward",
+    "f1",
     "false_positive_rate",
     "feature",
     "gap",
@@ -80,6 +82,14 @@ accuracy = OfGroup(node=ast.Name(name="accuracy"))
 accuracy(women) >= accuracy - 0.05
 """
 
+balanced_accuracy = OfGroup(node=ast.Name(name="balanced_accuracy"))
+"""The mean, over the classes that the rows (of a group) belong to, of the weighted share of
+their rows that are predicted as them: each class counts alike, however rare it is.
+
+>>> balanced_accuracy >= 0.8
+balanced_accuracy >= 0.8
+"""
+
 loss = OfGroup(node=ast.Name(name="loss"))
 """The weighted sum over rows of `losses[class of the row][its prediction]`. Errors that no
 `loss` statement names cost 1, correct predictions 0.
@@ -137,6 +147,18 @@ def precision(label: Label, group: str | None = None) -> Measure:
     no row is predicted as the class (the audit says "vacuous").
     """
     return build.measure_of("precision", build.label(label), build.group(group))
+
+
+def f1(label: Label, group: str | None = None) -> Measure:
+    """2 TP / (2 TP + FP + FN) of a class, by weight, over all rows or those of a group: the
+    harmonic mean of `precision` and `recall`. Can be compared only with a constant b, as 2 TP >=
+    b * (predicted + belonging), which holds if no row is predicted as the class or belongs to it
+    (the audit says "vacuous").
+
+    >>> f1("yes") >= 0.7
+    f1("yes") >= 0.7
+    """
+    return build.measure_of("f1", build.label(label), build.group(group))
 
 
 def negative_predictive_value(label: Label, group: str | None = None) -> Measure:
