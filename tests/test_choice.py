@@ -39,14 +39,6 @@ NOT_HERE = {
     *("errors", "error_rate", "accuracy", "recall", "precision", "negative_predictive_value"),
     *("balanced_accuracy", "f1", "false_positive_rate", "specificity"),
     *("purity", "majority", *MONOTONE),
-        "balanced_accuracy",
-        "f1",
-        "false_positive_rate",
-        "specificity",
-        "purity",
-        "majority",
-        *MONOTONE,
-    ),
 }
 KINDS = [(scope, term) for scope, terms in TERMS.items() for term in terms if term not in NOT_HERE]
 BACK_ENDS = ("exact", "milp", "sat", "cpsat")
