@@ -319,6 +319,8 @@ def _arguments(data: bytes) -> list[str] | None:
         return None
     if any("/" in one or one.startswith("..") for one in found):
         return None
+    if any("\0" in one for one in found):  # no system hands such an argument to a program
+        return None
     if any(one.partition("=")[0] in LEFT_OUT for one in found):
         return None
     for option, values in FEW.items():

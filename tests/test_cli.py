@@ -55,6 +55,13 @@ def command(*args: str) -> list[str]:
     return [sys.executable, "-m", "odtdsl", *args]
 
 
+@pytest.mark.parametrize(("command", "option"), [("decode", "--assignment"), ("tune", "--vary")])
+def test_an_option_that_a_command_needs_is_missed(spec, command, option):
+    missing = odt(command, spec(IRIS))
+    assert missing.exit_code == 2
+    assert f"Missing option '{option}'" in missing.output
+
+
 @pytest.mark.parametrize(
     ("options", "shown"),
     [

@@ -172,6 +172,8 @@ def _parameter(field: Field[Any], hint: Any) -> click.Parameter:
         made = click.Argument([field.name], required=required, type=_type(kind, None))
         vars(made)["help"] = told.help  # click tells it from 8.5 on
         return made
+    # An option with a default is not missing to click from 8.3 on, even where that is None.
+    given: dict[str, Any] = {} if required else {"default": False if kind is bool else default}
     flags = told.flags or (f"--{field.name.replace('_', '-')}",)
     return click.Option(
         [field.name, *flags],
@@ -179,9 +181,9 @@ def _parameter(field: Field[Any], hint: Any) -> click.Parameter:
         required=required,
         is_flag=kind is bool,
         multiple=_is_list(kind),
-        default=False if kind is bool else default,
         type=None if kind is bool else _type(kind, told),
         show_default=not (kind is bool or default is None),
+        **given,
     )
 
 
