@@ -48,6 +48,21 @@ def test_the_optimum_under_rules_is_that_of_brute_force(scope: str, term: str) -
     assert found["optimal"]
 
 
+def test_prices_round_like_losses() -> None:
+    """Where the loss is nothing, what earlier stages have reached holds up to the rounding of
+    prices, or no tree but the first one is left for the later stages."""
+    frame = {"a": ["x", "q", "p", "p"], "b": ["lo", "lo", "hi", "mid"], "y": [1.0] * 4}
+    text = """data frame
+target y: number
+feature a: category
+feature b: ordered {"lo", "mid", "hi"}
+tree depth <= 2
+minimize mse + 0.25 * tests(a, b) then depth then tests(b)
+rule r: leaves = 4"""
+    result = odtdsl.solve(text, using="exact", frame=frame)
+    assert [stage.value for stage in result.stages] == [0.75, 2, 1]
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_anytime_search_keeps_the_rules(loss: str) -> None:
     """Nor is it worse than what is grown under them; and never better than the optimum."""

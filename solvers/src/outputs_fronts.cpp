@@ -193,6 +193,8 @@ OutputFronts::Front OutputFronts::solve(const OutputNode& node, const OutputAsk&
 
 void OutputFronts::branch(const OutputNode& node, const OutputAsk& ask, double budget,
                           NumberFront& front) {
+  if (ask.level > 0 && lane_.pairs().tells(ask.shape, ask.state, node.rows))
+    return by_pairs(node, ask, budget, front);
   OutputFrontier frontier(data_, node, ask, leaf_rows_);
   OutputFrontier::Span span;
   for (;;) {
@@ -204,6 +206,23 @@ void OutputFronts::branch(const OutputNode& node, const OutputAsk& ask, double b
     lane_.evaluate(node, ask, span, place, most, sides);
     frontier.part(span, sides[0].lower, sides[1].lower);
     cut(node, ask, span, place, budget, sides, front);
+  }
+}
+
+// All cuts of the last two levels at once.
+void OutputFronts::by_pairs(const OutputNode& node, const OutputAsk& ask, double budget,
+                            NumberFront& front) {
+  std::vector<OutputPairs::Cut> open;
+  control_.poll(lane_.pairs().work(node.rows));
+  lane_.pairs().open(node, ask.state, limit(ask, budget), open);
+  for (const OutputPairs::Cut& one : open) {
+    OutputFrontier::Span span{};
+    span.feature = one.feature;
+    span.leaves = ask.shape.leaves / 2;
+    OutputAnswer sides[2];
+    sides[0].least = one.left;
+    sides[1].least = one.right;
+    cut(node, ask, span, one.place, budget, sides, front);
   }
 }
 

@@ -131,6 +131,7 @@ OutputLane::OutputLane(const OutputRows& data, Control& control, std::size_t lea
       tolerance_(tolerance),
       values_(data),
       stumps_(data, values_, control, counters_, leaf_rows, tolerance),
+      pairs_(data, leaf_rows),
       side_(data.problem.base.rows) {}
 
 Counters OutputLane::counters() const {
@@ -163,12 +164,26 @@ OutputAnswer OutputLane::solve(const OutputNode& node, const OutputAsk& ask, dou
   if (shape.depth == 1 || shape.leaves == 2) return stump(node, ask, single, upper);
   const Key key{node.set, shape.depth, shape.leaves, ask.state};
   if (ask.level > 0 && recall(key, upper, answer)) return answer;
-  if (rules_.strict(ask.state))
-    answer = ruled(node, ask, single, upper);
-  else
-    branch(node, ask, upper, answer);
-  answer.least = std::min(answer.value, upper);
+  if (pairs_.tells(shape, ask.state, node.rows)) {
+    answer = of_pairs(node, ask.state, upper);
+  } else {
+    if (rules_.strict(ask.state))
+      answer = ruled(node, ask, single, upper);
+    else
+      branch(node, ask, upper, answer);
+    answer.least = std::min(answer.value, upper);
+  }
   if (ask.level > 0) remember(key, answer);
+  return answer;
+}
+
+// Both levels at once: exact, whatever may be lost.
+OutputAnswer OutputLane::of_pairs(const OutputNode& node, int state, double upper) {
+  ++counters_.depth_two;
+  control_.poll(pairs_.work(node.rows));
+  OutputAnswer answer;
+  answer.lower = answer.least = pairs_.best(node, state, answer.plan);
+  if (answer.lower < upper) answer.value = answer.lower;
   return answer;
 }
 

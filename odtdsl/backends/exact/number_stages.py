@@ -35,6 +35,7 @@ from odtdsl.problem.ir.forms import (
     StageForm,
 )
 from odtdsl.problem.ir.raw import RawTree
+from odtdsl.problem.ir.regression import TOLERANCE
 from odtdsl.problem.outputs.leaves import fitted
 
 
@@ -158,7 +159,7 @@ class StagedSearch(RegressionSearch):
             return
         value = Evaluation(self.core, tree).stage_value(stage)
         if stage is self.stage:
-            most = value + self.slack
+            most = value + max(self.slack, TOLERANCE * abs(value))  # prices are floats as well
             self.upper = most if self.upper is None else min(self.upper, most)
             return
         clause = Clause(

@@ -97,6 +97,7 @@ class OutputFronts {
   Front solve(const OutputNode& node, const OutputAsk& ask, double budget);
   void leaf(const OutputNode& node, const OutputAsk& ask, double budget, NumberFront& front);
   void branch(const OutputNode& node, const OutputAsk& ask, double budget, NumberFront& front);
+  void by_pairs(const OutputNode& node, const OutputAsk& ask, double budget, NumberFront& front);
   void cut(const OutputNode& node, const OutputAsk& ask, const OutputFrontier::Span& span,
            std::size_t place, double budget, const OutputAnswer sides[2], NumberFront& front);
   bool split_of(const OutputNode& node, const OutputAsk& ask, std::size_t feature,

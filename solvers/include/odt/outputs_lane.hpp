@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "odt/outputs_pairs.hpp"
 #include "odt/outputs_stumps.hpp"
 #include "odt/plan.hpp"
 
@@ -77,6 +78,7 @@ class OutputLane {
   void evaluate(const OutputNode& node, const OutputAsk& ask, const OutputFrontier::Span& span,
                 std::size_t place, double limit, OutputAnswer sides[2]);
   OutputValues& values() { return values_; }
+  OutputPairs& pairs() { return pairs_; }
   Counters counters() const;
 
  private:
@@ -107,6 +109,7 @@ class OutputLane {
     return values_.leaf({node.of(0), node.rows, node.sums.data()}, kUnbounded);
   }
   OutputAnswer leaf_of(const OutputPart& part, int state, double single, double upper);
+  OutputAnswer of_pairs(const OutputNode& node, int state, double upper);
   OutputAnswer ruled(const OutputNode& node, const OutputAsk& ask, double single, double upper);
   OutputAnswer stump(const OutputNode& node, const OutputAsk& ask, double single, double upper);
   void stumps(const OutputNode& node, const OutputAsk& ask, const OutputFrontier::Span& span,
@@ -126,6 +129,7 @@ class OutputLane {
   Counters counters_;
   OutputValues values_;
   OutputStumps stumps_;
+  OutputPairs pairs_;
   std::vector<std::unique_ptr<Level>> levels_;
   std::vector<char> side_;
   std::vector<double> sums_[2];
