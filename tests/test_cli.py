@@ -60,6 +60,9 @@ def test_an_option_that_a_command_needs_is_missed(spec, command, option):
     missing = odt(command, spec(IRIS))
     assert missing.exit_code == 2
     assert f"Missing option '{option}'" in missing.output
+    empty = odt(command, spec(IRIS), option)
+    assert empty.exit_code == 2
+    assert f"Option '{option}' requires an argument" in empty.output
 
 
 @pytest.mark.parametrize(

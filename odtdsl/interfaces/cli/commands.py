@@ -172,14 +172,15 @@ def _parameter(field: Field[Any], hint: Any) -> click.Parameter:
         made = click.Argument([field.name], required=required, type=_type(kind, None))
         vars(made)["help"] = told.help  # click tells it from 8.5 on
         return made
-    # An option with a default is not missing to click from 8.3 on, even where that is None.
+    # To click from 8.3 on, an option with a default is never missing, even where that is None; and
+    # one without, of which it is said that it is no flag, needs no value.
     given: dict[str, Any] = {} if required else {"default": False if kind is bool else default}
     flags = told.flags or (f"--{field.name.replace('_', '-')}",)
     return click.Option(
         [field.name, *flags],
         help=told.help or None,
         required=required,
-        is_flag=kind is bool,
+        is_flag=True if kind is bool else None,
         multiple=_is_list(kind),
         type=None if kind is bool else _type(kind, told),
         show_default=not (kind is bool or default is None),
