@@ -162,7 +162,7 @@ class NumberCase:
         everyone = self.tiny.everyone
         whole = float(self.tiny.weight(everyone))
         lost = [self.outputs.lost(everyone, self.outputs.loss, t, everyone) for t in targets]
-        loss = sum(lost) / whole
+        loss = sum(lost) / whole / len(targets)
         return abs(found - expected) <= 1e-9 * max(abs(expected), loss, 1e-6)
 
     def __str__(self) -> str:
