@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -277,6 +278,43 @@ def _greedy(one: Case, using: str) -> str:
     return result.status
 
 
+# ---- diagrams, hyperplanes
+
+
+@pytest.mark.parametrize("using", ["auto", "exact", "milp", "sat", "cpsat"])
+def test_diagrams_choose_too(using: str) -> None:
+    """One terminal for each choice; of two 0/1 columns widths 1, 2 tell all cells apart."""
+    rng = random.Random(using)
+    for _ in range(scaled(30, least=3)):
+        more = ((rng.randint(0, 1), rng.randint(0, 1)) for _ in range(4))
+        cells = [*product((0, 1), (0, 1)), *more]
+        frame = {name: [cell[k] for cell in cells] for k, name in enumerate(("x", "z"))}
+        frame |= {name: [rng.randint(-3, 5) for _ in cells] for name in "abc"}
+        text = "data frame target choice {a, b, c} by reward diagram widths 1, 2 maximize reward"
+        result = odtdsl.parse(text).solve(frame=frame, using=using)
+        assert result.status == "optimal"
+        assert result.audit is not None
+        assert result.audit.holds
+        rows = {at: [i for i, cell in enumerate(cells) if cell == at] for at in cells}
+        best = sum(max(sum(frame[c][i] for i in some) for c in "abc") for some in rows.values())
+        assert result.stages[0].value == best
+        assert isinstance(result.model, odtdsl.Diagram)
+        again = from_json(json.loads(json.dumps(to_json(result.model))))
+        assert again == result.model
+        assert set(again.predict(frame)) <= {"a", "b", "c"}
+
+
+def test_hyperplanes_choose_too() -> None:
+    frame = {"x": [0, 1, 2, 3, 1, 2], "z": [3, 2, 1, 0, 0, 3]}
+    frame |= {"a": [2, 2, 0, 0, 1, 1], "b": [0, 0, 3, 3, 0, 2], "c": [1, 1, 1, 1, 1, 1]}
+    text = "data frame target choice {a, b, c} by reward tree depth <= 1, splits hyperplane"
+    result = odtdsl.parse(f"{text} maximize reward rule r: share(b) <= 50%").solve(frame=frame)
+    assert result.status == "optimal"
+    assert result.audit is not None
+    assert result.audit.holds
+    assert result.stages[0].value == 13  # b for rows 2, 3 and 5, a for the others
+
+
 # ---- sums of many digits
 
 
@@ -398,7 +436,6 @@ def test_words_of_choices_are_free_where_nothing_is_chosen() -> None:
         (HEAD.replace("target choice", "target chose"), "S028", "write `choice`"),
         (HEAD.replace(" by reward", ""), "S028", "write `target choice {a, b} by reward`"),
         (HEAD.replace("{a, b}", "{a, a}"), "N104", "named twice"),
-        (HEAD.replace("tree depth <= 2", "diagram widths 1, 2"), "K118", "the target is a choice"),
         (
             "data frame target x: number tree depth <= 1 minimize mse rule r: reward <= 3",
             "T219",

@@ -56,6 +56,7 @@ def to_diagram(core: Core, rows: Rows, raw: RawDiagram) -> Diagram:
         features=tuple(feature.type for feature in problem.features),
         targets=problem.target.names,
         classes=problem.target.classes,
+        task=problem.target.kind,
     )
     predicted = diagram_routing.route(diagram, rows.data.table)
     if (other := np.flatnonzero(predicted != evaluation.predicted)).size:
@@ -78,6 +79,8 @@ def _arc(arc: int, size: int) -> Arc:
 
 
 def _terminal(rows: Rows, inside: BoolArray) -> Terminal:
+    if rows.data.labels is None:
+        return Terminal(size=int(inside.sum()))
     sums = np.zeros(rows.n_classes, dtype=np.int64)
     np.add.at(sums, rows.labels[inside], rows.weights[inside])
     weights = tuple(total / rows.weight_denominator for total in sums.tolist())

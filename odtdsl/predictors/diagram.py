@@ -31,7 +31,7 @@ class Diagram(DiagramStructure, Predictor):
         Type of each feature that the spec allows, in the order of the spec; predictors
         take columns by these names, arrays in this order.
     targets
-        The name of the target column.
+        The name of the target column; of choices those of their columns.
     classes
         Labels in declared (else sorted) order.
     task

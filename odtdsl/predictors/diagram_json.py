@@ -79,6 +79,7 @@ def to_json(diagram: Diagram) -> Object:
             {"size": int(one.size), "class_weights": [float(v) for v in one.class_weights]}
             for one in diagram.terminals
         ],
+        **({"task": diagram.task} if diagram.task else {}),
     }
 
 
@@ -159,7 +160,7 @@ class _DiagramReader(Reader):
             "layers",
             "terminals",
         )
-        self.keys(value, "the top level", keys)
+        self.keys(value, "the top level", (*keys, "task") if "task" in value else keys)
 
         def listed(key: str) -> list[Any]:
             return self.items(value.get(key, []), key)
@@ -182,6 +183,7 @@ class _DiagramReader(Reader):
             terminals=tuple(
                 self.terminal(v, f"terminals[{i}]") for i, v in enumerate(listed("terminals"))
             ),
+            task=self.text(value.get("task", ""), "task"),
         )
 
     def inner(self, value: object, place: str) -> Node:

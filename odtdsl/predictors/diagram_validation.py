@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from odtdsl.base.diagnostics.model import Diagnostic
 from odtdsl.datasets.dataset import ColumnType
 from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Hyperplane, Weight
+from odtdsl.predictors.leaves import known, leaves_of
 from odtdsl.predictors.structure import DiagramStructure
 from odtdsl.predictors.validation import MAX_DEPTH, check_test, repeated, wrong
 
@@ -23,8 +24,12 @@ def check_diagram(diagram: DiagramStructure) -> tuple[Diagnostic, ...]:
     found += repeated("classes", diagram.classes)
     for i, type_ in enumerate(diagram.features):
         found += repeated(f"features[{i}].levels", type_.levels)
-    if len(diagram.targets) != 1 or not diagram.classes:
+    if not known(diagram.target_kind):
+        return (wrong("F210", "task", f"{diagram.target_kind!r} is none of the tasks"),)
+    if not diagram.targets or not diagram.classes:
         found.append(wrong("F207", "targets", "a diagram must have one target, with classes"))
+    else:
+        found += leaves_of(diagram).check_model(diagram)
     found += _terminals(diagram)
     found += _arc(diagram.entry, "entry", diagram, -1)
     if (diagram.entry.node is None) == bool(diagram.layers):

@@ -25,6 +25,7 @@ class ChoiceTarget(TargetPart):
 
     called: ClassVar = "a choice"
     terms: ClassVar = frozenset({"choice", "label"})
+    on_diagrams: ClassVar = True
     labels_are_columns: ClassVar = True
     of_text: ClassVar = "rewards and losses of choices are numbers"
 
