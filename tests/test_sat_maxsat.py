@@ -19,7 +19,7 @@ from odtdsl.problem.terms.normalize import normalize
 def test_the_optimum(name: str) -> None:
     found = Counter[str]()
     with without_start():
-        for seed in range(scaled(40 if name == MIXED else 15)):
+        for seed in range(scaled(40 if name == MIXED else 15, least=16)):
             found[solved(case(name, f"rc2 {seed}"), "sat", solver="rc2")] += 1
     assert found["optimal"] >= 8 * SCALE
 

@@ -46,7 +46,7 @@ def test_examples_of_what_others_say_are_written_with_the_term() -> None:
             compared = "=" in example or example.startswith("not ")
             condition = example if compared else f"{example} >= 0"
             parse(Source(name="example", text=f"rule r: {condition}"))
-            assert f"{term.name}(" in example
+            assert re.search(rf"\b{term.name}\b", example)
 
 
 @pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)

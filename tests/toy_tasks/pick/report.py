@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from odtdsl.tasks.pick.score import PART as SCORE  # type: ignore[import-not-found]
+from odtdsl.tasks.pick.score import PART as SCORE  # type: ignore[import-not-found,import-untyped]
 from odtdsl.tasks.pick.score import rewards
 
 from odtdsl.datasets.dataset import Dataset
