@@ -12,6 +12,8 @@ from odtdsl.base import _engine as engine
 
 INSTANCES = scaled(300)
 SETS = engine.instruction_sets()
+METHODS = ["sorted", "bitset", "counts"]
+"""The last two where they suit a problem, else scans."""
 
 
 def random_problem(rng, largest=12):
@@ -53,7 +55,7 @@ def check(result, best, ranks, table, **limits):
 
 
 @pytest.mark.parametrize("isa", SETS)
-@pytest.mark.parametrize("method", ["sorted", "bitset"])
+@pytest.mark.parametrize("method", METHODS)
 def test_errors(isa, method):
     rng = np.random.default_rng(1)
     for _ in range(INSTANCES):
@@ -65,7 +67,7 @@ def test_errors(isa, method):
         check(result, brute_force(ranks, table, depth), ranks, table, max_depth=depth)
 
 
-@pytest.mark.parametrize("method", ["sorted", "bitset"])
+@pytest.mark.parametrize("method", METHODS)
 def test_weights_costs_prices_and_leaves(method):
     rng = np.random.default_rng(2)
     for _ in range(2 * INSTANCES):
@@ -223,7 +225,7 @@ def looking():
     engine.look_every(0)
 
 
-@pytest.mark.parametrize("method", ["auto", "sorted", "bitset"])
+@pytest.mark.parametrize("method", ["auto", *METHODS])
 def test_bounds_of_stopped_searches(method, looking):
     """Wherever a search is stopped, all that it told of the optimum is true."""
     rng = np.random.default_rng(17)
@@ -409,7 +411,7 @@ def test_smallest_tree_without_error():
         assert tree_loss(result.tree, ranks, table, max_depth=depth, max_leaves=leaves) == 0
 
 
-@pytest.mark.parametrize("method", ["sorted", "bitset"])
+@pytest.mark.parametrize("method", METHODS)
 def test_two_threads_answer_alike(method):
     """Same optimum as one thread, and the same tree from run to run."""
     rng = np.random.default_rng(5)
@@ -429,7 +431,7 @@ def test_two_threads_answer_alike(method):
             assert same_tree(run.tree, runs[0].tree)
 
 
-@pytest.mark.parametrize("method", ["sorted", "bitset"])
+@pytest.mark.parametrize("method", METHODS)
 def test_limits_and_gaps(method):
     rng = np.random.default_rng(6)
     x = rng.integers(0, 40, size=(600, 9))
@@ -459,7 +461,7 @@ def test_limits_and_gaps(method):
     assert close.status == ("optimal" if close.objective == close.bound else "feasible")
 
 
-@pytest.mark.parametrize("method", ["sorted", "bitset"])
+@pytest.mark.parametrize("method", METHODS)
 def test_gaps_hold(method):
     """What is found lies within the gap of what is proven, and the optimum between them."""
     rng = np.random.default_rng(11)
@@ -547,7 +549,7 @@ def test_the_memory_limit_bounds_the_cache():
     assert free.counters["cache_entries"] > 400 > 200 > tight.counters["cache_entries"]
 
 
-@pytest.mark.parametrize("method", ["sorted", "bitset"])
+@pytest.mark.parametrize("method", METHODS)
 def test_start_tree(method):
     rng = np.random.default_rng(8)
     for _ in range(INSTANCES // 5):
@@ -571,7 +573,7 @@ def test_start_tree(method):
     assert again.objective <= first.objective
 
 
-@pytest.mark.parametrize("method", ["sorted", "bitset"])
+@pytest.mark.parametrize("method", METHODS)
 def test_interrupts_give_the_best_tree_so_far(method):
     import _thread
     import threading

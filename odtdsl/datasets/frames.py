@@ -25,6 +25,7 @@ from odtdsl.datasets.cells import (
     all_columns,
     build_table,
     check_names,
+    column_from_coded,
     column_from_numbers,
     column_from_texts,
     row_place,
@@ -32,7 +33,7 @@ from odtdsl.datasets.cells import (
 )
 from odtdsl.datasets.limits import MAX_BYTES, MAX_CELLS, too_large
 from odtdsl.datasets.request import DataRequest
-from odtdsl.datasets.table import RawColumn, Table
+from odtdsl.datasets.table import IntArray, RawColumn, Table
 from odtdsl.datasets.writing import number_text
 
 _FLOATS = (np.float16, np.float32, np.float64)
@@ -370,10 +371,34 @@ def _series(name: str, series: Any, marks: Marks) -> RawColumn:
         whole = (series.fill_null(0) if absent.any() else series).to_numpy()
         if whole.dtype.kind in "iu":
             return column_from_numbers(name, whole, absent=absent, marks=marks)
-    column = column_from_values(name, series.to_list(), marks=marks)
+    words = _arrow_texts(series.to_native())
+    if words is not None:
+        column = column_from_coded(name, *words, marks=marks)
+    else:
+        column = column_from_values(name, series.to_list(), marks=marks)
     if isinstance(kind, nw.Categorical | nw.Enum):
         return _with_native_levels(column, series)
     return column
+
+
+def _arrow_texts(native: Any) -> tuple[list[str], IntArray] | None:
+    """The different texts of an Arrow column, and the place of each cell; None of another one.
+
+    A million rows of two words are then two texts.
+    """
+    if type(native).__module__.partition(".")[0] != "pyarrow":
+        return None
+    from pyarrow import compute, types
+
+    from odtdsl.datasets.quick import coded
+
+    if types.is_dictionary(native.type):
+        native = compute.cast(native, native.type.value_type)
+    is_text = types.is_string(native.type) or types.is_large_string(native.type)
+    if not is_text or native.null_count == len(native):
+        return None
+    words, places = coded(compute.fill_null(native, ""))  # an empty text is missing, too
+    return words.tolist(), places
 
 
 def _with_native_levels(column: RawColumn, series: Any) -> RawColumn:

@@ -114,7 +114,8 @@ int parse_method(const std::string& name) {
   if (name == "sorted") return 1;
   if (name == "bitset") return 2;
   if (name == "anytime") return 3;
-  throw std::invalid_argument("method must be auto, sorted, bitset or anytime");
+  if (name == "counts") return 4;
+  throw std::invalid_argument("method must be auto, sorted, bitset, anytime or counts");
 }
 
 const char* name_of(odt::Status status) {

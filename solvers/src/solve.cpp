@@ -6,6 +6,7 @@
 #include "odt/anytime.hpp"
 #include "odt/bit_search.hpp"
 #include "odt/control.hpp"
+#include "odt/count_search.hpp"
 #include "odt/dataset.hpp"
 #include "odt/finish.hpp"
 #include "odt/root.hpp"
@@ -235,6 +236,14 @@ class Beside {
   std::exception_ptr failure_;
 };
 
+// The start tree, told as the first incumbent.
+RootAnswer first_answer(const Problem& p, const LossModel& loss, Control& control, Result& result) {
+  const RootAnswer start = start_answer(p, loss, control.options().start);
+  if (!start.plan.empty())
+    control.incumbent(result.timeline, start.value + loss.offset, 0, {&start.plan});
+  return start;
+}
+
 RootAnswer search(const Dataset& data, Control& control, Result& result) {
   const Problem& p = data.problem;
   const Options& options = control.options();
@@ -243,9 +252,7 @@ RootAnswer search(const Dataset& data, Control& control, Result& result) {
     none.complete = true;
     return none;
   }
-  const RootAnswer start = start_answer(p, data.loss, options.start);
-  if (!start.plan.empty())
-    control.incumbent(result.timeline, start.value + data.loss.offset, 0, {&start.plan});
+  const RootAnswer start = first_answer(p, data.loss, control, result);
   if (options.method == 3) {
     result.method = "anytime";
     return solve_anytime(data, control, result, start);
@@ -290,14 +297,12 @@ Result solve_smallest(const Problem& problem, const Kernels& kernels, Control& c
 
 namespace {
 
-void solve_general(const Problem& problem, const Kernels& kernels, Control& control,
-                   Result& result) {
-  const Dataset data(problem, kernels, &control);
-  const RootAnswer answer = search(data, control, result);
-  result.bound = answer.bound + data.loss.offset;
+// The answer of a search as a tree.
+void take(const Problem& problem, const LossModel& loss, const RootAnswer& answer, Result& result) {
+  result.bound = answer.bound + loss.offset;
   if (!answer.plan.empty()) {
-    Finished done = finish(problem, data.loss, answer.plan);
-    if (done.value > answer.value + data.loss.offset)
+    Finished done = finish(problem, loss, answer.plan);
+    if (done.value > answer.value + loss.offset)
       throw std::logic_error("the tree's loss differs from the search's claim");
     result.tree = std::move(done.tree);
     result.value = done.value;
@@ -307,6 +312,18 @@ void solve_general(const Problem& problem, const Kernels& kernels, Control& cont
   } else if (answer.complete) {
     result.status = Status::infeasible;
   }
+}
+
+void solve_general(const Problem& problem, const Kernels& kernels, Control& control,
+                   Result& result) {
+  const bool enough = problem.rows >= static_cast<std::size_t>(problem.leaf_rows);
+  if (enough && suits_counts(problem, control.options())) {
+    const LossModel loss(problem);
+    const RootAnswer start = first_answer(problem, loss, control, result);
+    return take(problem, loss, solve_by_counts(problem, loss, control, result, start), result);
+  }
+  const Dataset data(problem, kernels, &control);
+  take(problem, data.loss, search(data, control, result), result);
 }
 
 }  // namespace

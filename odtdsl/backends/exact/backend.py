@@ -32,6 +32,7 @@ from odtdsl.backends.exact.lowering import (
     objections,
     size_of,
     smallest_without_loss,
+    suits_counts,
     to_raw,
 )
 from odtdsl.backends.exact.packed import Packed
@@ -107,9 +108,14 @@ class Exact(BackEnd):
         return () if plain_of(core) is not None else tuple(ruled_objections(core))
 
     def starts(self, core: Core) -> tuple[Step, ...]:
-        """One that is brief, before trees: it grows its own, but for those of output vectors."""
+        """One that is brief, before trees: it grows its own, but for those of output vectors.
+
+        None where counts soon prove the best tree: growing one would take longer.
+        """
         if isinstance(core.skeleton, DiagramSkeleton):
             return (START_OF_DIAGRAMS,)
+        if suits_counts(core) and plain_of(core) is not None:
+            return ()
         if core.targets is None:
             return (BRIEF_START,)
         from odtdsl.backends.exact.regression import takes_vectors

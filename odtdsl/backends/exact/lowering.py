@@ -247,6 +247,17 @@ def leaf_bound(clause: Clause) -> int | None:
     return _leaf_bound(atom) if isinstance(atom, Linear) else None
 
 
+def suits_counts(core: Core) -> bool:
+    """Whether the engine will prove trees by counts (`solvers/include/odt/count_search.hpp`).
+
+    That are trees to depth three, many rows, and few thresholds; the engine's own limits are wider.
+    """
+    if core.targets is not None or core.n_rows < 2**15 or deepest_of(core)[0] > 3:
+        return False
+    tests = [int(tests_at(f, core.filters, 0).sum()) for f in core.families]
+    return core.n_classes <= 8 and max(tests, default=0) < 32 and 0 < sum(tests) <= 600
+
+
 def _leaf_bound(atom: Linear) -> int | None:
     """The k of a rule `leaves <= k`; None for other rules."""
     measure = atom.measure

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -177,8 +177,11 @@ def _thresholds(
     step: Fraction | None = None,
 ) -> Family:
     missing = np.isnan(numbers)
-    values = distinct(numbers[~missing])
-    codes = np.searchsorted(values, numbers).astype(np.int64)
+    if len(numbers) > MOST_EXACT_GAPS and (points := domain.listed()) is not None:
+        values, codes = _between(numbers, points)
+    else:
+        values = distinct(numbers[~missing])
+        codes = np.searchsorted(values, numbers).astype(np.int64)
     return Family(
         column=index,
         kind="threshold",
@@ -190,6 +193,35 @@ def _thresholds(
         codes=_with_missing(codes, missing, side, len(values)),
         n_tests=max(0, len(values) - 1),
     )
+
+
+MOST_EXACT_GAPS = 100_000
+"""Of more rows, values that no listed threshold parts are told apart by nothing but the threshold
+that is chosen where several lie in a gap of a node's rows, and so are not told apart."""
+
+
+def _between(numbers: FloatArray, points: FloatArray) -> tuple[FloatArray, IntArray]:
+    """The least and the largest value between neighbouring thresholds, and each cell's largest.
+
+    Returns
+    -------
+    values
+        Distinct, rising.
+    codes
+        int16 or int32 (n_rows,): the place among `values`; any number where a cell is missing.
+    """
+    width: type[np.signedinteger[Any]] = np.int16 if 2 * len(points) < 2**15 - 2 else np.int32
+    interval: IntArray = np.searchsorted(points, numbers).astype(width)  # NaN lies above all
+    present = ~np.isnan(numbers)
+    kept, where = (numbers, interval) if present.all() else (numbers[present], interval[present])
+    least = np.full(len(points) + 1, np.inf)
+    largest = np.full(len(points) + 1, -np.inf)
+    np.minimum.at(least, where, kept)
+    np.maximum.at(largest, where, kept)
+    some = least <= largest
+    values = distinct(np.concatenate([least[some], largest[some]]))
+    place = np.searchsorted(values, np.where(some, largest, 0.0)).astype(width)
+    return values, place[interval]
 
 
 MAX_GRID_POINTS = 10_000

@@ -8,7 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from odtdsl.datasets.decimals import Short, shortest
+from odtdsl.datasets.table import FloatArray
 
 Cut = tuple[float, int]
 """A place on the line: just before a value (0) or just after it (1)."""
@@ -55,6 +58,12 @@ class RealSet:
     def above(value: float, *, closed: bool) -> RealSet:
         """All numbers above `value`; with `closed`, `value` too."""
         return RealSet((((value, 0 if closed else 1), HIGHEST),))
+
+    def listed(self) -> FloatArray | None:
+        """The numbers of the set, rising, float64 (n,); None where it has an interval."""
+        if any(low[0] != high[0] for low, high in self.pieces):
+            return None
+        return np.array([low for (low, _), _ in self.pieces], dtype=np.float64)
 
     def complement(self) -> RealSet:
         """All numbers that are not in the set, infinite ones included."""

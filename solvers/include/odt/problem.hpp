@@ -118,7 +118,8 @@ struct Options {
   int threads = 1;
   std::size_t memory_limit = 0;  // bytes of cache; 0: a default
   Isa isa = Isa::best;
-  int method = 0;          // 0: chosen, 1: sorted scans, 2: bitsets, 3: anytime, without a proof
+  int method = 0;          // 0: chosen, 1: sorted scans, 2: bitsets, 3: anytime, without a proof,
+                           // 4: counts, where they suit
   std::uint64_t seed = 0;  // of the anytime search
   bool beside = true;      // the anytime search runs beside a proof that takes longer than
   std::uint64_t alone = 30000000;  // so much work (some tenths of a second)
