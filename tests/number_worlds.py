@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from meanings import Rule, RuleChecker
 from sentences import Atom, Atoms, atom, combined, rule
@@ -35,6 +35,9 @@ LARGEST = 1e300
 @dataclass(kw_only=True)
 class Outputs:
     """What leaves predict, and what they lose by it: sums over their rows."""
+
+    losses: ClassVar[tuple[str, ...]] = LOSSES
+    terms: ClassVar[dict[str, tuple[str, ...]]] = TERMS
 
     tiny: TinyTable
     loss: str
@@ -169,7 +172,7 @@ class NumberCase:
         return f"{self.text}\n{self.frame}"
 
 
-class _Draw:
+class Draw:
     """Draws rules and objectives on numbers."""
 
     def __init__(self, atoms: Atoms, outputs: Outputs) -> None:
@@ -179,7 +182,7 @@ class _Draw:
         """A rule with a term, alone or with others of its scope that are proven as well."""
         if term == "threshold":
             return rule(self.atoms, scope, term)
-        others = [name for name in TERMS[scope] if name != "threshold"]
+        others = [name for name in self.outputs.terms[scope] if name != "threshold"]
         if scope == "split":  # rows of a split and its test are conditions of two rules
             others = ["size"] if term == "size" else ["feature", "level"]
         text, holds = combined(
@@ -190,7 +193,7 @@ class _Draw:
         return Rule(text=text, scope=scope, holds=holds)
 
     def atom(self, scope: str, term: str) -> Atom:
-        if scope == "model" and term in LOSSES:
+        if scope == "model" and term in self.outputs.losses:
             return self.bound(term)
         if scope == "model" and term in SUMS:
             text, value = self.atoms.draw.plain(term)
@@ -259,7 +262,7 @@ class _Draw:
                 if term == "depth" or rng.random() < 0.7:
                     made.insert(rng.randint(0, len(made)), self._count(term))
         elif rng.random() < 0.1:
-            text, value = self.measure(rng.choice(LOSSES))
+            text, value = self.measure(rng.choice(self.outputs.losses))
             made.append(Stage(text=text, value=value))
         return tuple(made)
 
@@ -280,13 +283,8 @@ class _Draw:
         )
 
 
-def number_case(
-    scope: str, term: str, loss: str, n_targets: int, seed: object, *, alone: bool = False
-) -> NumberCase:
-    """A random spec whose first rule has a term; with up to two rules more."""
-    rng = random.Random(f"{scope} {term} {loss} {n_targets} {seed}")
-    more = [] if alone else [rng.choice(KINDS) for _ in range(rng.choice([0, 0, 1, 2]))]
-    terms = [(scope, term), *more]
+def table(rng: random.Random, terms: Sequence[tuple[str, str]]) -> tuple[TinyTable, list[Model]]:
+    """A table without classes that rules with these terms fit, and all its trees."""
     ranked = any(name == "threshold" for _, name in terms)
     while True:
         tiny = random_world(rng, kinds=[rng.choice(["number", "ordered"])] if ranked else [])
@@ -294,23 +292,33 @@ def number_case(
             continue
         tiny.classes, tiny.target = ("all",), [0] * tiny.n
         try:
-            models = tiny.models(MOST_TREES)
+            return tiny, tiny.models(MOST_TREES)
         except TooMany:
             continue
-        pool = rng.choice([[0, 1], [0, 1, 2, 5], [Fraction(1, 4), 3, 40]])
-        outputs = Outputs(
-            tiny=tiny,
-            loss=loss,
-            targets=[
-                [Fraction(rng.choice(pool)) for _ in range(tiny.n)]  # type: ignore[arg-type]
-                for _ in range(n_targets)
-            ],
-        )
-        draw = _Draw(Atoms(rng, tiny, models), outputs)
-        return NumberCase(
-            tiny=tiny,
-            outputs=outputs,
-            stages=draw.stages(),
-            rules=tuple(draw.rule(scope, term) for scope, term in terms),
-            models=models,
-        )
+
+
+def number_case(
+    scope: str, term: str, loss: str, n_targets: int, seed: object, *, alone: bool = False
+) -> NumberCase:
+    """A random spec whose first rule has a term; with up to two rules more."""
+    rng = random.Random(f"{scope} {term} {loss} {n_targets} {seed}")
+    more = [] if alone else [rng.choice(KINDS) for _ in range(rng.choice([0, 0, 1, 2]))]
+    terms = [(scope, term), *more]
+    tiny, models = table(rng, terms)
+    pool = rng.choice([[0, 1], [0, 1, 2, 5], [Fraction(1, 4), 3, 40]])
+    outputs = Outputs(
+        tiny=tiny,
+        loss=loss,
+        targets=[
+            [Fraction(rng.choice(pool)) for _ in range(tiny.n)]  # type: ignore[arg-type]
+            for _ in range(n_targets)
+        ],
+    )
+    draw = Draw(Atoms(rng, tiny, models), outputs)
+    return NumberCase(
+        tiny=tiny,
+        outputs=outputs,
+        stages=draw.stages(),
+        rules=tuple(draw.rule(scope, term) for scope, term in terms),
+        models=models,
+    )

@@ -341,9 +341,12 @@ class Atoms:
 
 # ---- rules
 
-NO_CLASSES = ("mse", "mae", "poisson", "output", "reward", "expected_reward", "share")
-"""Terms of number targets (`test_regression_spec`, `test_engine_regression`) and of choices
-(`test_choice`)."""
+NO_CLASSES = (
+    *("mse", "mae", "poisson", "output", "survival_loss"),
+    *("reward", "expected_reward", "share"),
+)
+"""Terms of number targets (`test_regression_spec`, `test_engine_regression`), of survival
+(`test_survival`) and of choices (`test_choice`)."""
 
 TERMS: dict[str, tuple[str, ...]] = {
     scope.value: tuple(

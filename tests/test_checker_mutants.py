@@ -56,6 +56,15 @@ group some = z == 1
 tree depth <= 2
 """
 
+TIMES = """
+target survival v event y
+feature x, z: number
+feature c: category
+drop w
+tree depth <= 2
+minimize survival_loss
+"""
+
 RULES = {
     "depth": "depth <= 1",
     "leaves": "leaves <= 2",
@@ -84,6 +93,7 @@ RULES = {
     "mse": "leaves <= 2",
     "mae": "leaves <= 2",
     "poisson": "leaves <= 2",
+    "survival_loss": "leaves <= 2",
     "uses": "not uses(x)",
     "tests": "tests(x) <= 1",
     "root": "root in {z}",
@@ -122,6 +132,8 @@ INSTEAD = {
 def spec(term: str) -> odtdsl.Model:
     head = NUMBERS if term in ("mse", "mae", "poisson", "output") else CLASSES
     head = head.replace("minimize errors", f"minimize {INSTEAD.get(term, 'errors')}")
+    if term == "survival_loss":
+        head = TIMES
     if term in ("reward", "expected_reward", "share"):
         head = f"{CHOICES}maximize {'reward' if term == 'share' else 'share(v)'}\n"
     return odtdsl.parse(f"data frame\n{head}rule r: {RULES[term]}\n")

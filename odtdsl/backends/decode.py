@@ -25,6 +25,7 @@ from odtdsl.problem.ir.filters import placing
 from odtdsl.problem.ir.forms import Clause, Core, Monotone, SplitFilter
 from odtdsl.problem.ir.raw import RawDiagram, RawLeaf, RawModel, RawSplit, RawTest, RawTree, Visit
 from odtdsl.problem.ir.rows import Rows
+from odtdsl.problem.ir.targets import ProblemPart
 
 
 def to_tree(core: Core, rows: Rows, raw: RawTree) -> Tree:
@@ -77,7 +78,9 @@ def internal(what: str) -> OdtError:
 
 def _leaf(rows: Rows, inside: IntArray, leaf: RawLeaf) -> Leaf:
     if leaf.output is not None:
-        return Leaf(output=leaf.output, size=len(inside))
+        part = ProblemPart.of(rows.problem.target.kind)
+        output, curve = part.estimate(rows, inside, leaf.output)
+        return Leaf(output=output, size=len(inside), curve=curve)
     if rows.data.labels is None:
         return Leaf(label=leaf.label, size=len(inside))
     sums = np.zeros(rows.n_classes, dtype=np.int64)

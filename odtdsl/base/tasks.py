@@ -46,6 +46,8 @@ class Task:
         What is predicted, in the plural: `classes`.
     heads
         Types that stand before the columns, as in `target choice {a, b} by reward`.
+    timed
+        Types that stand before a time and an event, as in `target survival months event died`.
     estimator
         What the estimators of the task are called: `Classifier`; empty where it has none.
     """
@@ -54,6 +56,7 @@ class Task:
     types: tuple[str, ...]
     plural: str
     heads: tuple[str, ...] = ()
+    timed: tuple[str, ...] = ()
     estimator: str = ""
 
 
@@ -76,6 +79,11 @@ def heads_of_targets() -> tuple[str, ...]:
     return tuple(word for task, _ in tasks().values() for word in task.heads)
 
 
+def timed_targets() -> tuple[str, ...]:
+    """All types that a spec writes before the time and the event of a target."""
+    return tuple(word for task, _ in tasks().values() for word in task.timed)
+
+
 def task_of_type(word: str) -> Task | None:
     """The task that a type of target means; None for a word that is no type of targets."""
-    return next((task for task, _ in tasks().values() if word in (*task.types, *task.heads)), None)
+    return next((t for t, _ in tasks().values() if word in (*t.types, *t.heads, *t.timed)), None)

@@ -193,7 +193,7 @@ class Arguments:
         wanted = called(term.target)
         return self.reporter.error(
             "T219",
-            f"`{word}` needs {wanted}, but the target is a {target.kind}",
+            f"`{word}` needs {wanted}, but the target is {TargetPart.of(target.kind).said}",
             at,
             helps=TargetPart.of(target.kind).other_terms(word, target),
         )

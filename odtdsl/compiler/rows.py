@@ -212,7 +212,11 @@ class RowChoice:
                 failed = True
         if failed:
             return None
-        labels, targets = TargetPart.of(self.target.kind).truth(self.target, columns)
+        try:
+            labels, targets = TargetPart.of(self.target.kind).truth(self.target, columns)
+        except OdtError as error:
+            self.reporter.adopt(error, self.statements.target)
+            return None
         return Dataset(
             table=taken,
             columns=columns,

@@ -58,6 +58,11 @@ class TargetPart(Part):
         """What messages call the targets of the task that terms of a kind need; empty for none."""
         return self.called if kind in self.terms else ""
 
+    @property
+    def said(self) -> str:
+        """What follows "the target is" in messages: `a class`."""
+        return self.called.removesuffix(" target")
+
     @abstractmethod
     def declare(
         self, columns: Columns, statement: ast.Target, names: tuple[str, ...]
@@ -69,7 +74,13 @@ class TargetPart(Part):
         return ColumnType(name=name, kind="number", step=target.step)
 
     def truth(self, target: TargetDecl, columns: Mapping[str, Column]) -> Truth:
-        """What rows hold, where that is a label or numbers to predict."""
+        """What rows hold, where that is a label or numbers to predict.
+
+        Raises
+        ------
+        OdtError
+            What is wrong with the cells of training or test rows.
+        """
         return None, None
 
     def strata(self, target: TargetDecl, raw: Mapping[str, RawColumn]) -> IntArray | None:

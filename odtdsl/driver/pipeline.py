@@ -34,7 +34,7 @@ from odtdsl.driver.choice import Choice, Supported, back_end, choose, refused, s
 from odtdsl.driver.overrides import Overrides, overridden, unused
 from odtdsl.driver.reporting import Unpacking, as_written, reporting, user_value
 from odtdsl.driver.result import Result, Stage
-from odtdsl.driver.scoring import TestScore, output_score, score
+from odtdsl.driver.scoring import TestScore, output_score, score, training_score
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.problem import Options
@@ -262,6 +262,7 @@ def _result(
         warnings=warnings,
         rows=analysis.rows,
         test_rows=analysis.test,
+        training=None if model is None else training_score(model, analysis.rows),
         outputs=None if model is None else output_score(model, analysis.rows, analysis.rows.data),
     )
 
@@ -386,6 +387,7 @@ def with_other_model(result: Result, model: Predictor) -> Result:
         model=model,
         audit=seen,
         test=_test(model, result.test_rows, rows),
+        training=training_score(model, rows),
         outputs=output_score(model, rows, rows.data),
         warnings=(*kept, *model_warnings(model, rows)),
     )

@@ -106,6 +106,8 @@ class Result:
     interrupted: bool = False
     stopped: Literal["", "gap", "steady", "held out"] = ""
     test: TestScore | None = None
+    training: TestScore | None = None
+    """On the training rows: of survival trees, whose objective is no score that people know."""
     outputs: OutputScore | None = None
     """On the training rows: of several number targets, or under rules on outputs."""
     warnings: tuple[Diagnostic, ...] = ()
@@ -336,6 +338,7 @@ class Result:
             ],
             "audit": [] if found is None else audit_to_json(found),
             "test": None if self.test is None else self.test.to_json(),
+            **({} if self.training is None else {"training": self.training.to_json()}),
             **({} if self.outputs is None else {"outputs": self.outputs.to_json()}),
             "primal_integral": round(self.primal_integral(), 6),
             "timeline": [

@@ -125,6 +125,9 @@ class ScorePart(Part):
 
     module: ClassVar = "score"
 
+    of_training: ClassVar[bool] = False
+    """Whether the scores say something of training rows that objective and errors do not."""
+
     @abstractmethod
     def score(self, model: Predictor, data: Dataset, target: TargetDecl | None = None) -> TestScore:
         """How a model does on some rows, which count alike; `target` where the spec is known."""
@@ -151,6 +154,13 @@ class ScorePart(Part):
 def output_score(model: Predictor, rows: Rows, data: Dataset) -> OutputScore | None:
     """The predictions of a model of several targets, or under rules on outputs; else None."""
     return ScorePart.of(rows.problem.target.kind).outputs(model, rows, data)
+
+
+def training_score(model: Predictor, rows: Rows) -> TestScore | None:
+    """The scores of a model on its training rows, for tasks where they add something."""
+    target = rows.problem.target
+    part = ScorePart.of(target.kind)
+    return part.score(model, rows.data, target) if part.of_training else None
 
 
 def model_warnings(model: Predictor, rows: Rows) -> tuple[Diagnostic, ...]:

@@ -309,7 +309,8 @@ class TypeSpec(Node):
 class Target(Node):
     """`target survived`, `target y: class {"a", "b"} positive "b"`.
 
-    `target choice {a, b} by reward` has the type `choice`, and what its columns hold in `by`.
+    `target choice {a, b} by reward` has the type `choice`, and what its columns hold in `by`;
+    `target survival months event died` has the type `survival`, and the two columns.
     """
 
     columns: tuple[Name, ...]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from odtdsl.base.diagnostics.model import Diagnostic, Label
 from odtdsl.base.diagnostics.suggest import closest
 from odtdsl.base.source import Span
-from odtdsl.base.tasks import heads_of_targets
+from odtdsl.base.tasks import heads_of_targets, timed_targets
 from odtdsl.language.failure import Failure
 from odtdsl.language.grammar import keywords
 from odtdsl.language.misspellings import (
@@ -340,6 +340,19 @@ def _choice(f: Failure) -> Diagnostic | None:
     )
 
 
+def _timed(f: Failure) -> Diagnostic | None:
+    """`target survival months`, `target months event died`, `target survival {months, died}`."""
+    said = [f.found, *(one.text for one in f.statement[1:3])]
+    if f.keyword != "target" or not {*said} & {*timed_targets(), "event"}:
+        return None
+    return f.error(
+        "S028",
+        "a target of survival names the time of each row, then whether the event came",
+        f"write `target {timed_targets()[0]} months event died`",
+        span=_behind(f) if f.ended or not f.same_line else None,
+    )
+
+
 def _comma(f: Failure) -> Diagnostic | None:
     if f.ended or not f.same_line or not f.after_comma & _kinds(f):
         return None
@@ -444,6 +457,7 @@ _RECOGNISERS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _braced_arguments,
     _negated,
     _unclosed,
+    _timed,
     _choice,
     _other_word,
     _missing_word,

@@ -14,6 +14,7 @@ from typing import assert_never
 
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.source import Source, Span
+from odtdsl.base.tasks import timed_targets
 from odtdsl.language import ast
 from odtdsl.language.expressions import (
     column_text,
@@ -163,6 +164,9 @@ def _declaration(statement: ast.Target | ast.Feature) -> str:
         kind = "" if statement.type is None else f"{word_text(statement.type.kind)} "
         by = word_text(statement.by.name)
         return f"target {kind}{{{columns_text(statement.columns)}}} by {by}"
+    if statement.type is not None and statement.type.kind in timed_targets():
+        time, event = map(column_text, statement.columns)
+        return f"target {word_text(statement.type.kind)} {time} event {event}"
     kind = "" if statement.type is None else f": {_type(statement.type)}"
     positive = statement.positive
     last = "" if positive is None else f" positive {label_text(positive)}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from odtdsl.base.diagnostics.model import Diagnostic, Label
 from odtdsl.base.diagnostics.suggest import closest
 from odtdsl.base.source import Source, Span
-from odtdsl.base.tasks import heads_of_targets
+from odtdsl.base.tasks import heads_of_targets, timed_targets
 from odtdsl.language import ast
 from odtdsl.language.constructors import negate
 
@@ -219,6 +219,21 @@ class Builder:
             columns=self.node(c[3]),
             type=ast.TypeSpec(span=self.span(head), kind=str(head)),
             by=ast.Name(span=self.span(by), name=str(by)),
+        )
+
+    def _timed_target(self, c: list[Any], span: Span) -> ast.Target:
+        head = c[1]
+        if head not in timed_targets():
+            self.complain(
+                "S028",
+                f"`target {head} ... event ...` is no kind of target",
+                self.span(head),
+                f"write `{timed_targets()[0]}`",
+            )
+        return ast.Target(
+            span=span,
+            columns=(self.node(c[2]), self.node(c[4])),
+            type=ast.TypeSpec(span=self.span(head), kind=str(head)),
         )
 
     def _feature(self, c: list[Any], span: Span) -> ast.Feature:

@@ -15,9 +15,11 @@ A file of version 2 is one object::
       or  {"test": "bin", "low": null, "high": 54.5, "closed": false}   (null: no end)
 
 `label` is an index into `classes`; for number targets it is null, `classes` is empty and
-`output` holds one number for each target. `step` is a fraction as text, such as "1/2". Every
-key must be there and no other may be. Files of version 1 have no `by_value` and are read as if
-it were true for every column with levels: there a cell was the level that read as its number.
+`output` holds one number for each target. A leaf of a survival tree has one, its hazard ratio,
+and a `curve`, a list of [time, weight at risk, weight of events]. `step` is a fraction as text,
+such as "1/2". Every key must be there and no other may be. Files of version 1 have no `by_value`
+and are read as if it were true for every column with levels: there a cell was the level that read
+as its number.
 """
 
 from __future__ import annotations
@@ -267,7 +269,8 @@ class Reader:
 
     def leaf(self, value: Object, place: str) -> Leaf:
         """A leaf from its JSON object."""
-        self.keys(value, place, ("node", "label", "output", "size", "class_weights"))
+        keys = ("node", "label", "output", "size", "class_weights")
+        self.keys(value, place, (*keys, "curve") if "curve" in value else keys)
         label, output = value.get("label"), value.get("output")
         weights = self.items(value.get("class_weights", []), f"{place}.class_weights")
         return Leaf(
@@ -282,7 +285,20 @@ class Reader:
             class_weights=tuple(
                 self.number(v, f"{place}.class_weights[{i}]") for i, v in enumerate(weights)
             ),
+            curve=self.curve(value.get("curve", []), f"{place}.curve"),
         )
+
+    def curve(self, value: object, place: str) -> tuple[tuple[float, float, float], ...]:
+        """The curve of a leaf from its JSON list."""
+        found = []
+        for i, step in enumerate(self.items(value, place)):
+            three = self.items(step, f"{place}[{i}]")
+            if len(three) != 3:
+                self.wrong("F207", f"{place}[{i}]", "must be a time, a weight at risk, and events")
+                continue
+            time, risk, events = (self.number(v, f"{place}[{i}]") for v in three)
+            found.append((time, risk, events))
+        return tuple(found)
 
     def test(self, value: object, place: str) -> Test:
         """A test from its JSON object."""
@@ -439,6 +455,7 @@ def _node_object(node: TreeNode) -> Object:
             "output": None if node.output is None else [float(v) for v in node.output],
             "size": int(node.size),
             "class_weights": [float(v) for v in node.class_weights],
+            **({"curve": [list(map(float, one)) for one in node.curve]} if node.curve else {}),
         }
     return {
         "node": "branch",

@@ -51,12 +51,16 @@ class Leaf:
         Training rows in the leaf.
     class_weights
         Training weight per class (as floats, for display); empty for number targets.
+    curve
+        Where rows have a course in time: each time of an event, the training weight at risk
+        just before it, and the weight of its events, by ascending time.
     """
 
     label: int | None = None
     output: tuple[float, ...] | None = None
     size: int = 0
     class_weights: tuple[float, ...] = ()
+    curve: tuple[tuple[float, float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

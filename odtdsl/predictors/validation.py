@@ -48,6 +48,8 @@ def _check_leaf(leaf: Leaf, place: str, tree: TreeStructure) -> Iterator[Diagnos
     yield from leaves_of(tree).check(leaf, place, tree)
     if not all(map(math.isfinite, (leaf.output or ()) + leaf.class_weights)):
         yield wrong("F209", place, "outputs and class weights must be finite")
+    elif not all(math.isfinite(value) for step in leaf.curve for value in step):
+        yield wrong("F209", place, "the curve must be finite")
     elif not math.isfinite(sum(leaf.class_weights)):
         yield wrong("F209", place, "the sum of class weights must be finite")
     if any(weight < 0 for weight in leaf.class_weights):

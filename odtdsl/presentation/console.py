@@ -84,6 +84,8 @@ def answer(result: Result, *, missing: MissingShown = False) -> Iterator[str]:
         for stage in result.stages:
             yield "  " + stage_line(stage)
         yield "  " + size_line(result)
+        if result.training is not None:
+            yield f"  training: {_figures(result.training)}"
         if result.outputs is not None:
             yield "  " + _outputs_line(result.outputs)
             yield from (f"  {line}" for line in feasible_text(result.outputs.feasible))

@@ -49,6 +49,7 @@ __all__ = [
     "size",
     "specificity",
     "splits",
+    "survival_loss",
     "tests",
     "threshold",
     "uses",
@@ -233,6 +234,15 @@ of a group.
 poisson = OfTarget(node=ast.Name(name="poisson"))
 """The weighted mean over rows, and over targets unless one is named, of y log(y / p) - y + p,
 which is half the Poisson deviance; also of a group.
+"""
+
+survival_loss = OfGroup(node=ast.Name(name="survival_loss"))
+"""The weighted mean over rows (of a group) of h r - d log(h r) - d: d is 1 where the event came
+and else 0, h the cumulative hazard of all training rows at the time of the row, and r the hazard
+ratio of its leaf. It is half the deviance of proportional hazards, and 0 for what says of each
+row exactly what came. As the objective it makes the ratio of a leaf its events over the sum of
+h, by weight; a leaf without events loses nothing, as its likelihood is greatest at a ratio of 0.
+h is the Nelson-Aalen estimate; before the first event it is 1 over the number of rows plus one.
 """
 
 

@@ -216,7 +216,7 @@ class TreeModel:
                     component,
                     loss.kind,
                     [sign * float(factor) for factor in loss.factors],
-                    loss.weights.astype(np.float64),
+                    loss.masses.astype(np.float64),
                 )
                 for component, loss, sign in self.measures
             ],

@@ -37,7 +37,7 @@ from odtdsl.backends.exact.paths import TooManyStates
 from odtdsl.backends.exact.ruled import MOST_FACTS, TooManyFacts
 from odtdsl.backends.needs import form_of
 from odtdsl.base import engine
-from odtdsl.datasets.table import FloatArray, IntArray
+from odtdsl.datasets.table import FloatArray
 from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (
@@ -93,7 +93,7 @@ class RegressionSearch:
         assert core.targets is not None, "a loss of number targets has targets"
         self.stage = first
         self.factor = max(first.loss.factors)
-        self.weights = _unequal(first.loss.weights)
+        self.weights = _masses(first.loss)
         total = core.n_rows if self.weights is None else int(first.loss.weights.sum())
         self.unit = self.factor / total  # what one of the engine's units of loss is worth
         self.target = np.ascontiguousarray(core.targets[:, 0])
@@ -378,9 +378,10 @@ class RegressionSearch:
             self.report(progress)
 
 
-def _unequal(weights: IntArray) -> FloatArray | None:
-    """Weights as floats; None where rows count alike."""
-    return None if (weights == weights[0]).all() else weights.astype(np.float64)
+def _masses(loss: TargetLoss) -> FloatArray | None:
+    """What the loss of each row counts; None where rows count alike, as one."""
+    alike = loss.exposure is None and (loss.weights == loss.weights[0]).all()
+    return None if alike else loss.masses.astype(np.float64)
 
 
 def _count(tree: RawTree) -> int:

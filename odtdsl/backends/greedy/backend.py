@@ -91,6 +91,12 @@ class GreedyBackEnd(BackEnd):
                 helps=("write `using greedy`",),
             )
         loss = loss_in(core)
+        if loss is not None and loss.exposure is not None:
+            raise error(
+                "B102",
+                "leaves of survival trees are filled by `optimal` alone",
+                helps=("write `using greedy`",),
+            )
         if "relaxed" in ways and loss is not None and loss.kind == "poisson":
             raise error(
                 "B102",

@@ -58,7 +58,8 @@ class OutputGrowth(RegressionGrowth):
         self.kind = "squared" if (loss := loss_in(core)) is None else loss.kind
         self.found = feasible_set(core) or anything(len(target_weights(core)))
         self.factors = target_weights(core)
-        self.unequal = None if (self.weights == self.weights[0]).all() else self.weights
+        alike = (self.weights == self.weights[0]).all() and (loss is None or loss.exposure is None)
+        self.unequal = None if alike else self.weights
 
     def run(self) -> None:
         """Offer the tree, and what folding makes of it."""

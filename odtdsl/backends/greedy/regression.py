@@ -81,7 +81,7 @@ class RegressionGrowth:
         assert core.targets is not None
         loss = loss_in(core)
         self.absolute = loss is not None and loss.kind == "absolute"
-        self.weights = np.ones(core.n_rows) if loss is None else loss.weights.astype(np.float64)
+        self.weights = np.ones(core.n_rows) if loss is None else loss.masses.astype(np.float64)
         self.target = np.ascontiguousarray(core.targets[:, 0])
         self.price = _price(core)
         self.offered: set[RawTree] = set()

@@ -237,16 +237,18 @@ class SpecBuilder:
     def target(
         self,
         *columns: str | Measure | Iterable[str],
-        type: Literal["class", "ordered", "number", "integer", "choice"] | None = None,
+        type: Literal["class", "ordered", "number", "integer", "choice", "survival"] | None = None,
         classes: Iterable[Label] | None = None,
         levels: Iterable[Label] | None = None,
         positive: Label | None = None,
         step: Numeric | None = None,
         by: Literal["reward", "loss"] | None = None,
+        event: str | None = None,
     ) -> Self:
         """`target ...`: the column to predict; several where they are numbers.
 
-        With `by` the columns are choices, and hold what each row gains or loses by each.
+        With `by` the columns are choices, and hold what each row gains or loses by each. With
+        `event` the column holds times, and `event` names the one that says whether it came then.
 
         >>> print(Model().target("y", classes=["no", "yes"], positive="yes"), end="")
         target y: class {"no", "yes"} positive "yes"
@@ -254,6 +256,8 @@ class SpecBuilder:
         target math, reading: number
         >>> print(Model().target("placebo", "drug", by="reward"), end="")
         target choice {placebo, drug} by reward
+        >>> print(Model().target("months", event="died"), end="")
+        target survival months event died
         """
         return self._append(
             statements.target(
@@ -264,6 +268,7 @@ class SpecBuilder:
                 positive=positive,
                 step=step,
                 by=by,
+                event=event,
             )
         )
 

@@ -12,7 +12,7 @@ from typing import Literal, TypeVar, cast
 
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.source import Source
-from odtdsl.base.tasks import heads_of_targets, types_of_targets
+from odtdsl.base.tasks import heads_of_targets, timed_targets, types_of_targets
 from odtdsl.language import ast
 from odtdsl.language.expressions import name_text
 from odtdsl.language.fragments import written
@@ -194,8 +194,11 @@ def target(
     positive: object,
     step: object,
     by: object = None,
+    event: object = None,
 ) -> ast.Target:
     """`target ...`; the type follows from the other arguments if it is not given."""
+    if event is not None or type in timed_targets():
+        return _timed(columns, type, event, (classes, levels, positive, step, by))
     if by is not None or type in heads_of_targets():
         return _choice(columns, type, by, (classes, levels, positive, step))
     implied = [
@@ -234,6 +237,23 @@ def _choice(
         raise values.wrong("`by`", by, 'pass "reward" or "loss": what the columns hold')
     kind = ast.TypeSpec(kind=word)
     return ast.Target(columns=_several(columns), type=kind, by=ast.Name(name=by))
+
+
+def _timed(
+    columns: tuple[object, ...], type: str | None, event: object, others: tuple[object, ...]
+) -> ast.Target:
+    """`target survival ... event ...`."""
+    (word,) = timed_targets()
+    times = _several(columns)
+    if type not in (None, word) or any(one is not None for one in others) or len(times) != 1:
+        raise error(
+            "U402",
+            "a target of survival takes a column of times and `event` alone",
+            helps=(f'pass `type="{word}"`, or leave the type out',),
+        )
+    if event is None:
+        raise values.wrong("`event`", event, "name the column of events")
+    return ast.Target(columns=(*times, *_several((event,))), type=ast.TypeSpec(kind=word))
 
 
 _OPTIONS = {"class": "`classes`", "ordered": "`levels`", "number": "`step`"}

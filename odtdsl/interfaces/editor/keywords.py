@@ -9,7 +9,8 @@ MEANINGS: dict[str, str] = {
     "data": 'The rows: `data "train.csv"` (CSV, TSV, Parquet, ARFF), `data sklearn "wine"`,'
     ' `data openml "haberman"`, or `data frame` for rows from Python.',
     "target": 'What is predicted: a class column (`target y positive "yes"`), numbers'
-    " (`target a, b: number`), or a choice (`target choice {a, b} by reward`).",
+    " (`target a, b: number`), a choice (`target choice {a, b} by reward`),"
+    " or survival (`target survival months event died`).",
     "feature": "The type of columns: `feature a, b: number`, `category`, `ordered {...}`, `binary`."
     " Types are inferred where nothing is said.",
     "drop": "Columns that no split may test; groups, weights and rules about rows may use them.",
@@ -53,6 +54,7 @@ MEANINGS: dict[str, str] = {
     "class": 'The classes of the target, in order: `class {"no", "yes"}`.',
     "step": "The grid that the values lie on: `number step 0.5`.",
     "positive": "The class that the target is about; in two classes the upper one.",
+    "event": "The column that says whether the event came: `target survival months event died`.",
     "by": "What columns of choices hold: `target choice {a, b} by reward`, or `by loss`.",
     # ---- candidates, costs, losses
     "at": "Says where candidates are.",

@@ -13,7 +13,7 @@ from odtdsl.backends.base import Progress
 from odtdsl.base.numbers import as_number
 from odtdsl.datasets.digest import digest
 from odtdsl.driver.result import Result, Stage, problem_digest
-from odtdsl.driver.scoring import model_warnings, output_score, score
+from odtdsl.driver.scoring import model_warnings, output_score, score, training_score
 from odtdsl.predictors.saving import load_saved
 from odtdsl.presentation.console import status_line
 
@@ -53,6 +53,7 @@ def saved(analysis: Analysis, path: Path) -> tuple[Result, str]:
         warnings=analysis.warnings + model_warnings(model, analysis.rows),
         rows=analysis.rows,
         test_rows=test,
+        training=training_score(model, analysis.rows),
         outputs=output_score(model, analysis.rows, analysis.rows.data),
     )
     told = _believed(result, analysis.rows, said)

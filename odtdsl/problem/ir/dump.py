@@ -388,7 +388,8 @@ def _with_maxima(atom: MaximaBound, core: Core) -> str:
 
 def _loss(loss: TargetLoss) -> str:
     factors = ", ".join(map(number_text, loss.factors))
-    return f"mean {loss.kind} error times {factors}, weight {loss.total}"
+    by = "" if loss.exposure is None else " by exposure"
+    return f"mean {loss.kind} error{by} times {factors}, weight {loss.total}"
 
 
 def _bound(at_most: int, denominator: int) -> str:

@@ -229,7 +229,7 @@ class TargetLoss:
     """The weighted mean over rows of a loss of number targets: `mse`, `mae`, `poisson`.
 
     Its value is the sum over targets t of `factors[t]` times the sum over rows i of
-    `weights[i] * loss(y[i, t] - output of i's leaf for t)`, over `total`.
+    `masses[i] * loss(y[i, t] - output of i's leaf for t)`, over `total`.
     Values are floats: see `problem.ir.regression`.
 
     Attributes
@@ -246,6 +246,9 @@ class TargetLoss:
         these. None where `weights` are those of all rows.
     over
         What the sum is divided by; None for the sum of the weights.
+    exposure
+        float64 (n_rows,), at least 0: what a unit of weight is exposed to, where targets are
+        rates. None: all rows to the same.
     """
 
     kind: LossKind
@@ -253,6 +256,12 @@ class TargetLoss:
     weights: IntArray = field(repr=False)
     everyone: IntArray | None = field(default=None, repr=False)
     over: int | None = None
+    exposure: FloatArray | None = field(default=None, repr=False)
+
+    @property
+    def masses(self) -> IntArray | FloatArray:
+        """(n_rows,): what the loss of each row is multiplied by: weight times exposure."""
+        return self.weights if self.exposure is None else self.weights * self.exposure
 
     @property
     def total(self) -> int:
@@ -264,7 +273,7 @@ class TargetLoss:
         """The same loss of all rows."""
         if self.everyone is None:
             return self
-        return TargetLoss(kind=self.kind, factors=self.factors, weights=self.everyone)
+        return replace(self, weights=self.everyone, everyone=None, over=None)
 
     def scaled(self, factor: Fraction) -> TargetLoss:
         """The loss times a factor, exactly."""

@@ -43,7 +43,7 @@ def loss_of(core: Core, loss: TargetLoss, predicted: FloatArray) -> Fraction:
     """The value of a loss for predictions: float64 (n_rows, n_targets)."""
     assert core.targets is not None, "a loss of number targets has targets"
     total = Fraction(0)
-    weight = loss.total
+    weight, masses = loss.total, loss.masses
     for index, factor in enumerate(loss.factors):
         if factor:
             apart = core.targets[:, index] - predicted[:, index]
@@ -51,10 +51,10 @@ def loss_of(core: Core, loss: TargetLoss, predicted: FloatArray) -> Fraction:
                 each = deviance(core.targets[:, index], predicted[:, index])
             else:
                 each = apart * apart if loss.kind == "squared" else np.abs(apart)
-            each = np.where(loss.weights != 0, each, 0.0)  # what weighs nothing may be infinite
+            each = np.where(masses != 0, each, 0.0)  # what weighs nothing may be infinite
             if not np.isfinite(each).all():
                 return INFINITE
-            total += factor * Fraction(math.fsum((loss.weights * each).tolist())) / weight
+            total += factor * Fraction(math.fsum((masses * each).tolist())) / weight
     return total
 
 
@@ -88,20 +88,20 @@ def leaf_output(core: Core, rows: IntArray) -> tuple[float, ...]:
     """
     assert core.targets is not None, "outputs are for number targets"
     loss = loss_in(core)
-    weights = np.ones(len(rows), dtype=np.int64) if loss is None else loss.weights[rows]
+    weights = np.ones(len(rows), dtype=np.int64) if loss is None else loss.masses[rows]
     if not weights.any():
         weights = np.ones(len(rows), dtype=np.int64)
     best = median if loss is not None and loss.kind == "absolute" else mean
     return tuple(best(column, weights) for column in core.targets[rows].T)
 
 
-def mean(values: FloatArray, weights: IntArray) -> float:
+def mean(values: FloatArray, weights: IntArray | FloatArray) -> float:
     """The weighted mean, never beyond the values."""
-    found = math.fsum((values * weights).tolist()) / int(weights.sum())
+    found = math.fsum((values * weights).tolist()) / math.fsum(weights.tolist())
     return min(max(found, float(values.min())), float(values.max()))
 
 
-def median(values: FloatArray, weights: IntArray) -> float:
+def median(values: FloatArray, weights: IntArray | FloatArray) -> float:
     """The lower weighted median: the least value up to which half of the weight lies."""
     order = np.argsort(values, kind="stable")
     below = np.cumsum(weights[order])

@@ -47,7 +47,7 @@ def _best_output(core: Core, found: FeasibleSet, rows: IntArray) -> tuple[float,
     """
     assert core.targets is not None, "outputs are for number targets"
     loss = loss_in(core)
-    weights = np.ones(len(rows)) if loss is None else loss.weights[rows].astype(np.float64)
+    weights = np.ones(len(rows)) if loss is None else loss.masses[rows].astype(np.float64)
     if not weights.any():
         weights = np.ones(len(rows))
     factors = target_weights(core)

@@ -42,6 +42,7 @@ from odtdsl.problem.ir.forms import (
 from odtdsl.problem.ir.intervals import EMPTY
 from odtdsl.problem.ir.problem import DiagramSkeleton, Problem, RuleDecl, TreeSkeleton
 from odtdsl.problem.ir.rows import Rows
+from odtdsl.problem.ir.targets import ProblemPart
 from odtdsl.problem.terms.base import AllOf, AnyOf, EmptyDenominator, Formula, Holds, Unsupported
 from odtdsl.problem.terms.comparisons import comparison
 from odtdsl.problem.terms.formulas import MOST_CLAUSES, TooManyCases, clauses, negated
@@ -82,7 +83,7 @@ def normalize(rows: Rows) -> Core:
         columns=tuple(feature.name for feature in problem.features),
         families=build_families(problem, rows.data),
         labels=rows.data.labels,
-        targets=rows.data.targets,
+        targets=ProblemPart.of(problem.target.kind).estimated(rows),
         steps=()
         if problem.target.step is None
         else (problem.target.step,) * len(problem.target.names),

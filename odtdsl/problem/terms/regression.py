@@ -85,7 +85,7 @@ def sum_of(losses: Sequence[TargetLoss]) -> TargetLoss | None:
         weights = weights + loss.weights * factor
         check_overflow(weights)
     everyone = first.of_all.weights
-    return TargetLoss(kind=first.kind, factors=base, weights=weights, everyone=everyone, over=over)
+    return replace(first, factors=base, weights=weights, everyone=everyone, over=over)
 
 
 def _same_rows(one: TargetLoss, other: TargetLoss) -> bool:
