@@ -19,7 +19,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from measures import accuracy, anytime, interrupts, memory, scaling, speed, tasks
+from measures import accuracy, anytime, interrupts, many_rows, memory, scaling, speed, tasks
 
 Options = argparse.ArgumentParser
 
@@ -33,6 +33,7 @@ MEASURES: dict[str, tuple[Callable[[argparse.Namespace], None], str]] = {
     "cache": (memory.cache, "limit=120 sets megabytes"),
     "anytime": (anytime.anytime, "isa limit=None threads sets peer"),
     "scaling": (scaling.scaling, "runs limit=120 peer rows"),
+    "many-rows": (many_rows.many_rows, "threads=2 rows=10000000"),
     "tasks": (tasks.tasks, "depth isa runs limit=60 sets peer"),
     "accuracy": (accuracy.accuracy, "depth sets splits tune"),
     "interrupts": (interrupts.interrupts, "times seed longest"),
@@ -62,7 +63,7 @@ def _add(parser: argparse.ArgumentParser, option: str) -> None:
             seconds = None if default == "None" else float(default or 600)
             parser.add_argument("--limit", type=float, default=seconds, help="seconds")
         case "threads":
-            parser.add_argument("--threads", type=int, default=1)
+            parser.add_argument("--threads", type=int, default=int(default or 1))
         case "sets":
             parser.add_argument("--sets", type=_names, help="names, by commas")
         case "peer":
@@ -73,7 +74,9 @@ def _add(parser: argparse.ArgumentParser, option: str) -> None:
         case "megabytes":
             parser.add_argument("--megabytes", type=_numbers, default=[50.0, 1.0])
         case "rows":
-            parser.add_argument("--rows", type=int, default=1_000_000, help="at most")
+            parser.add_argument(
+                "--rows", type=int, default=int(default or 1_000_000), help="at most"
+            )
         case "splits":
             parser.add_argument("--splits", type=int, default=5)
         case "tune":

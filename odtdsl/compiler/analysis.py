@@ -260,9 +260,7 @@ class _Analyser:
     ) -> Namespace:
         statements = self.statements
         constants = {name: let.value for name, let in statements.lets.items()}
-        cells = Cells(
-            types, rows.names(), constants, self.reporter, id_column=self.request.id_column
-        )
+        cells = Cells(types, rows.names, constants, self.reporter, id_column=self.request.id_column)
         groups: list[GroupDecl] = []
         for statement in statements.groups:
             try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from functools import cached_property
 
 from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.compiler.literals import Constant, level_of, literal_constant, named_row
@@ -51,14 +52,19 @@ class Cells:
     def __init__(
         self,
         types: Mapping[str, ColumnType],
-        rows: Mapping[str, int],
+        rows: Callable[[], Mapping[str, int]],
         constants: Mapping[str, ast.Expr],
         reporter: Reporter,
         *,
         id_column: str | None = None,
     ) -> None:
-        self.types, self.rows, self.constants, self.reporter = types, rows, constants, reporter
+        self.types, self._names, self.constants, self.reporter = types, rows, constants, reporter
         self.id_column = id_column
+
+    @cached_property
+    def rows(self) -> Mapping[str, int]:
+        """See the class; made only where a rule names a row, since rows may be millions."""
+        return self._names()
 
     def condition(self, expr: ast.Expr) -> CellCondition:
         """A condition on the cells of a row; files what is wrong and raises `StatementError`."""

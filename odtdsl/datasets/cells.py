@@ -196,7 +196,7 @@ def column_from_numbers(
     """
     if values.dtype.kind == "f":
         values = np.asarray(values, dtype=np.float64) + 0.0
-    numbers = values.astype(np.float64)
+    numbers = values.astype(np.float64, copy=False)
     written = Numbers(values) if writing is None else writing
     missing: BoolArray = np.isnan(numbers) | np.isin(numbers, marks.numbers)
     if values.dtype.kind in "iu" and marks.texts:
@@ -209,7 +209,8 @@ def column_from_numbers(
     if len(infinite):
         texts = written.texts()
         raise _infinite(name, [(row, texts[row]) for row in infinite.tolist()], place)
-    numbers[missing] = np.nan
+    if (missing & ~np.isnan(numbers)).any():  # else shared with the writing: it may be large
+        numbers = np.where(missing, np.nan, numbers)
     return RawColumn(name=name, numbers=numbers, writing=written, missing=missing, by_value=True)
 
 

@@ -94,12 +94,13 @@ def read_parquet(path: Path, request: DataRequest) -> Table:
             helps=("pip install pyarrow",),
         )
     try:
-        frame = load(path, request.name)
+        frame = [load(path, request.name)]
     except (OSError, OdtError):
         raise
     except Exception as problem:  # each library has its own errors for a broken file
         raise error("D108", f"{request.name} is not a Parquet file: {problem}") from None
-    return read_frame(frame, name=request.name, na=request.na)
+    # Given away, so that each column is freed when it is read: both together may not fit.
+    return _read_native(frame.pop(), request.name, Marks.of(request.na))
 
 
 def _parquet_reader() -> Callable[[Path, str], Any] | None:
@@ -325,7 +326,9 @@ def _read_native(frame: Any, name: str, marks: Marks) -> Table:
     # By position: pandas' names may be integers, which would be taken for positions.
     keys = [str(key) for key in wrapped.columns]
     columns = list(zip(keys, wrapped.iter_columns(), strict=True))
-    return _collect(name, columns, len(wrapped), marks)
+    n_rows = len(wrapped)
+    del frame, wrapped
+    return _collect(name, columns, n_rows, marks)
 
 
 def _no_frame(frame: Any, help_text: str) -> OdtError:
@@ -333,12 +336,14 @@ def _no_frame(frame: Any, help_text: str) -> OdtError:
     return error("D132", f"a {what} is not a supported data frame", helps=(help_text,))
 
 
-def _collect(name: str, columns: Sequence[tuple[str, Any]], n_rows: int, marks: Marks) -> Table:
-    """The table of the columns, or the problems of all of them."""
+def _collect(name: str, columns: list[tuple[str, Any]], n_rows: int, marks: Marks) -> Table:
+    """The table of the columns, which are taken out of the list, or the problems of all."""
     for place, (key, _) in enumerate(columns, start=1):
         if HALF_PAIR.search(key):
             raise _half(f"column {place} of {name} is named {key[:40]!a}:")
-    done = all_columns(partial(_column, key, values, marks) for key, values in columns)
+    columns.reverse()
+    taken = (columns.pop() for _ in range(len(columns)))
+    done = all_columns(partial(_column, key, values, marks) for key, values in taken)
     return build_table(name, done, n_rows)
 
 

@@ -7,8 +7,9 @@ from odtdsl.base.diagnostics.model import OdtError, error
 MAX_BYTES = 4_000_000_000
 """Of a file, also a sparse one; and of the texts of a Parquet file, which may be packed small."""
 
-MAX_CELLS = 200_000_000
-"""Of a Parquet file, where a billion equal cells take a few bytes."""
+MAX_CELLS = 400_000_000
+"""Of a Parquet file, where a billion equal cells take a few bytes. A solve holds about 25
+bytes of each."""
 
 
 def too_large(name: str, what: str, most: str) -> OdtError:

@@ -143,11 +143,12 @@ def _fill_equals(ranks: npt.NDArray[np.uint32], family: Family, tests: IntArray)
 def merged(found: Features) -> Features:
     """The same partitions with one rank for all values between two cuts that may stand.
 
-    No test parts such values, and the search scans fewer of them.
+    No test parts such values, and the search scans fewer of them. The ranks of `found`, which
+    may be gigabytes, are replaced where they are.
     """
     if all(allowed is None for allowed in found.allowed):
         return found
-    ranks, distinct = found.ranks.copy(), found.distinct.copy()
+    ranks, distinct = found.ranks, found.distinct.copy()
     cuts: list[IntArray | None] = []
     for feature, allowed in enumerate(found.allowed):
         if allowed is None:
