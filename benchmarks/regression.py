@@ -101,7 +101,7 @@ def ours(x: Array, y: Array, args: argparse.Namespace) -> Outcome:
     start = time.perf_counter()
     ranks, distinct = ranked_or_binary(x)
     problem = _engine.RegressionProblem(
-        _engine.RankTable(ranks, distinct), y, args.depth, absolute=args.loss == "absolute"
+        _engine.RankTable(ranks, distinct), y, args.depth, loss=args.loss
     )
     limits = _engine.Limits(time_limit=args.limit, threads=args.threads)
     found = _engine.solve_regression(problem, limits)

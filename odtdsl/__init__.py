@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from odtdsl.estimators import (
         OptimalDiagramClassifier,
         OptimalPolicyTree,
+        OptimalSurvivalTree,
         OptimalTreeClassifier,
         OptimalTreeRegressor,
         OutputConstrainedForestRegressor,
@@ -74,6 +75,7 @@ __all__ = [
     "OdtError",
     "OptimalDiagramClassifier",
     "OptimalPolicyTree",
+    "OptimalSurvivalTree",
     "OptimalTreeClassifier",
     "OptimalTreeRegressor",
     "OutputConstrainedForestRegressor",
@@ -125,6 +127,7 @@ _HOMES = {
         (
             "OptimalDiagramClassifier",
             "OptimalPolicyTree",
+            "OptimalSurvivalTree",
             "OptimalTreeClassifier",
             "OptimalTreeRegressor",
             "OutputConstrainedForestRegressor",

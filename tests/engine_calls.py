@@ -48,7 +48,8 @@ def solve_regression(
     """Trees of numbers."""
     table = _engine.RankTable(ranks, distinct, allowed)
     limits, call, rest = _parted(options)
-    problem = _engine.RegressionProblem(table, targets, depth, **rest)
+    loss = "absolute" if rest.pop("absolute", False) else "squared"
+    problem = _engine.RegressionProblem(table, targets, depth, **{"loss": loss, **rest})
     return _engine.solve_regression(problem, limits, **call)
 
 

@@ -209,6 +209,7 @@ NAMED_BY_USERS = {
     "estimators/classifiers.py": {"__init__"},
     "estimators/forest.py": {"__init__"},
     "estimators/policies.py": {"__init__"},
+    "estimators/survival.py": {"__init__"},
     "estimators/policy_scores.py": {"policy_scores"},
     "estimators/regressors.py": {"__init__"},
     "insight/explanations/tracing.py": {"trace"},

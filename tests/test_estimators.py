@@ -33,6 +33,7 @@ SLOW = [
 
 def test_every_estimator_is_checked_with_its_defaults() -> None:
     exported = {getattr(estimators, name) for name in estimators.__all__}
+    exported -= {odt.OptimalSurvivalTree}  # `y` is an array of two fields: its own tests
     assert {type(estimator) for estimator in QUICK} == exported
     plain = {type(one) for one in (*QUICK, *SLOW) if repr(one) == f"{type(one).__name__}()"}
     assert plain == exported

@@ -187,10 +187,11 @@ def test_wrong_hazards_fail_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
     from odtdsl.tasks.survival import problem
 
     def late(*columns: FloatArray) -> Any:
-        return tuple((time, risk + 1, events) for time, risk, events in true(*columns))
+        at, risk, came = true(*columns)
+        return at, risk + 1, came
 
-    true = problem.course
-    monkeypatch.setattr(problem, "course", late)
+    true = problem._steps
+    monkeypatch.setattr(problem, "_steps", late)
     with pytest.raises(OdtError, match="X101"):
         odtdsl.parse(HEAD).solve(frame=FRAME)
 

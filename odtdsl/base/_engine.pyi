@@ -626,7 +626,7 @@ def finish_outputs(problem: OutputProblem, plan: Plan) -> NumberAnswer:
 
 class RegressionProblem:
     """
-    A tree of numbers of least squared (or absolute) error, with prices of leaves.
+    A tree of numbers of least loss: squared, absolute or poisson, with prices of leaves.
     """
 
     def __init__(
@@ -638,7 +638,7 @@ class RegressionProblem:
         weights: NDArray[numpy.float64] | None = None,
         max_leaves: int | None = None,
         leaf_price: float = 0.0,
-        absolute: bool = False,
+        loss: str = "squared",
     ) -> None: ...
 
 def solve_regression(

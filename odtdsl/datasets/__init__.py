@@ -9,7 +9,16 @@ from odtdsl.datasets.synthetic import (
     exam_scores,
     manifold,
     series,
+    survival,
     treatments,
 )
 
-__all__ = ["car_claims", "elective_grades", "exam_scores", "manifold", "series", "treatments"]
+__all__ = [
+    "car_claims",
+    "elective_grades",
+    "exam_scores",
+    "manifold",
+    "series",
+    "survival",
+    "treatments",
+]

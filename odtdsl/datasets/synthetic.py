@@ -253,3 +253,46 @@ def _enough(rows: int, targets: int, least: int) -> None:
 
 
 __all__ = ["car_claims", "elective_grades", "exam_scores", "manifold", "series", "treatments"]
+
+
+def survival(rows: int = 500, seed: int = 0) -> Columns:
+    """Patients after a diagnosis: how long each was watched, and whether the patient died then.
+
+    The hazard is that of a tree of depth two: up to stage 2 it is 0.5 for a marker of at most
+    1.5, and 1 above; from stage 3 on it is 2 below age 60, and 4 from there on. Sex has no part
+    in it. Patients leave early at random, and all are watched for 60 months at most.
+
+    Parameters
+    ----------
+    rows, seed
+        How many patients, and the seed of all draws.
+
+    Returns
+    -------
+    columns
+        `age` (20 to 89), `stage` (1 to 4), `marker` (above 0) and `sex`; `months` (0.1 to 60) and
+        `died` (1; 0 where the patient was alive when last seen); `true_hazard`, relative to a
+        common course of all patients, which nobody observes.
+
+    Raises
+    ------
+    OdtError
+        U331: too few rows.
+    """
+    _enough(rows, 4, 4)
+    random = np.random.default_rng(seed)
+    age, stage = random.integers(20, 90, rows), random.integers(1, 5, rows)
+    marker = random.lognormal(0.4, 0.6, rows).round(2)
+    sex = np.where(random.random(rows) < 0.5, "f", "m")
+    hazard = np.where(stage <= 2, np.where(marker <= 1.5, 0.5, 1.0), np.where(age < 60, 2.0, 4.0))
+    death = 45 * (random.exponential(1, rows) / hazard) ** (1 / 1.3)
+    left = np.minimum(random.exponential(80, rows), 60)
+    return {
+        "age": age.tolist(),
+        "stage": stage.tolist(),
+        "marker": marker.tolist(),
+        "sex": sex.tolist(),
+        "months": np.maximum(np.minimum(death, left), 0.1).round(1).tolist(),
+        "died": (death <= left).astype(int).tolist(),
+        "true_hazard": hazard.tolist(),
+    }

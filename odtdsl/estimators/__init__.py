@@ -10,10 +10,12 @@ from odtdsl.estimators.classifiers import OptimalDiagramClassifier, OptimalTreeC
 from odtdsl.estimators.forest import OutputConstrainedForestRegressor
 from odtdsl.estimators.policies import OptimalPolicyTree
 from odtdsl.estimators.regressors import OptimalTreeRegressor, OutputConstrainedTreeRegressor
+from odtdsl.estimators.survival import OptimalSurvivalTree
 
 __all__ = [
     "OptimalDiagramClassifier",
     "OptimalPolicyTree",
+    "OptimalSurvivalTree",
     "OptimalTreeClassifier",
     "OptimalTreeRegressor",
     "OutputConstrainedForestRegressor",

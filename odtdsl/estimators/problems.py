@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from odtdsl.base.back_ends import able
 from odtdsl.base.diagnostics.model import error
-from odtdsl.base.tasks import task_of_type
+from odtdsl.base.tasks import task_of_type, timed_targets
 from odtdsl.datasets.dataset import Value
 from odtdsl.datasets.levels import number_indices, text_index
 from odtdsl.estimators.cells import Cells, Kind
@@ -71,17 +71,20 @@ class EstimatorOptions:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """The target: its column or columns, the classes in order (none for numbers and choices), and
-    what the columns of choices hold."""
+    what the columns of choices hold; `timed` where they are a time and an event."""
 
     names: tuple[str, ...]
     labels: tuple[Value, ...] = ()
     by: Literal["reward", "loss"] | None = None
+    timed: bool = False
 
     @property
     def kind(self) -> str:
         """The type of target that it is."""
         if self.by is not None:
             return "choice"
+        if self.timed:
+            return timed_targets()[0]
         return "class" if self.labels else "number"
 
 
@@ -162,6 +165,8 @@ def _target(model: Model, target: Target, *, step: float | None) -> None:
     if said is None:
         if target.by is not None:
             model.target(*target.names, by=target.by)
+        elif target.timed:
+            model.target(target.names[0], event=target.names[1])
         elif not target.labels:
             model.target(*target.names, type="number", step=step)
         else:
@@ -351,6 +356,8 @@ def _model_loss(model: Model, target: Target) -> str:
         said: ast.Target = only(model, ast.Target)
         by = target.by if said.by is None else said.by.name
         return "minimize expected_loss" if by == "loss" else "maximize expected_reward"
+    if target.timed:
+        return "survival_loss"
     if not target.labels:
         return "mse"
     return "error_rate" if only(model, ast.Loss) is None else "expected_loss"

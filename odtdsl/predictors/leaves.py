@@ -15,6 +15,7 @@ from odtdsl.datasets.dataset import Value
 from odtdsl.datasets.table import FloatArray
 from odtdsl.predictors.nodes import Leaf
 from odtdsl.predictors.structure import Structure
+from odtdsl.predictors.survival import Curve
 
 
 class LeafPart(Part):
@@ -43,6 +44,20 @@ class LeafPart(Part):
     def names(self, model: Structure) -> tuple[str, ...]:
         """What its predictions are called, as exports write them: by default the targets."""
         return model.targets
+
+    def curves(self, model: Structure) -> tuple[Curve, ...]:
+        """The course of the training rows of each end; U215 where a task has none."""
+        raise error(
+            "U215",
+            f"a tree of {tasks()[model.target_kind][0].plural} has no survival curves",
+            helps=["use `predict`"],
+        )
+
+    def columns(self, model: Structure) -> dict[str, list[Any]]:
+        """What `odt predict` says of each end: by default its predictions alone."""
+        values = self.predictions(model)
+        columns = values.T.tolist() if values.ndim > 1 else [values.tolist()]
+        return dict(zip(self.names(model), columns, strict=True))
 
     @abstractmethod
     def words(self, leaf: Leaf, model: Structure) -> str:

@@ -15,6 +15,7 @@ from odtdsl.predictors.graph import Graph
 from odtdsl.predictors.leaves import leaves_of
 from odtdsl.predictors.nodes import Leaf
 from odtdsl.predictors.structure import Structure
+from odtdsl.predictors.survival import survival
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,6 +105,31 @@ class Predictor(Structure):
         """float64 (n_rows, n_targets): the predicted outputs; errors as `apply`."""
         of_ends: FloatArray = np.array([leaf.output for leaf in self.ends], dtype=np.float64)
         return of_ends[self.apply(data)]
+
+    def survival(self, data: object, times: npt.ArrayLike) -> FloatArray:
+        """The share of the training rows at each row's leaf that survives beyond some times.
+
+        Parameters
+        ----------
+        data
+            As for `apply`.
+        times
+            At least 0, (n_times,).
+
+        Returns
+        -------
+        float64 array, shape (n_rows, n_times)
+            The Kaplan-Meier estimate; behind the last time of the leaf its last value.
+
+        Raises
+        ------
+        OdtError
+            As `apply`; U215 where it is no survival tree.
+        """
+        at = np.atleast_1d(np.asarray(times, dtype=np.float64))
+        curves = leaves_of(self).curves(self)
+        shares: FloatArray = np.array([survival(curve, at) for curve in curves])
+        return shares[self.apply(data)]
 
     # ---- shown and written
 

@@ -15,13 +15,6 @@ namespace {
 
 using namespace odt_python;
 
-odt::OutputLoss loss_of(const std::string& name) {
-  if (name == "squared") return odt::OutputLoss::squared;
-  if (name == "absolute") return odt::OutputLoss::absolute;
-  if (name == "poisson") return odt::OutputLoss::poisson;
-  throw std::invalid_argument("no such loss");
-}
-
 odt::OutputWay way_of(const std::string& name) {
   if (name == "optimal") return odt::OutputWay::optimal;
   if (name == "relaxed") return odt::OutputWay::relaxed;

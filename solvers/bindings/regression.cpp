@@ -13,7 +13,8 @@ using namespace odt_python;
 
 odt::RegressionProblem problem_of(const RankTable& table, const Vector<double>& targets, int depth,
                                   const std::optional<Vector<double>>& weights,
-                                  std::optional<int> max_leaves, double leaf_price, bool absolute) {
+                                  std::optional<int> max_leaves, double leaf_price,
+                                  const std::string& loss) {
   odt::RegressionProblem p;
   p.base = table.problem(depth);
   if (targets.shape(0) != p.base.rows)
@@ -23,7 +24,7 @@ odt::RegressionProblem problem_of(const RankTable& table, const Vector<double>& 
   if (max_leaves && *max_leaves < 1) throw std::invalid_argument("max_leaves must be positive");
   p.base.leaves = max_leaves.value_or(0);
   p.leaf_price = leaf_price;
-  p.absolute = absolute;
+  p.loss = loss_of(loss);
   return p;
 }
 
@@ -43,17 +44,17 @@ NumberAnswer solve_numbers(const odt::RegressionProblem& p, const Limits& limits
 void bind_regression(nb::module_& m) {
   nb::class_<odt::RegressionProblem>(
       m, "RegressionProblem",
-      "A tree of numbers of least squared (or absolute) error, with prices of leaves.")
+      "A tree of numbers of least loss: squared, absolute or poisson, with prices of leaves.")
       .def(
           "__init__",
           [](odt::RegressionProblem* self, const RankTable& table, const Vector<double>& targets,
              int depth, const std::optional<Vector<double>>& weights, std::optional<int> max_leaves,
-             double leaf_price, bool absolute) {
+             double leaf_price, const std::string& loss) {
             new (self) odt::RegressionProblem(
-                problem_of(table, targets, depth, weights, max_leaves, leaf_price, absolute));
+                problem_of(table, targets, depth, weights, max_leaves, leaf_price, loss));
           },
           "table"_a, "targets"_a, "depth"_a, nb::kw_only(), "weights"_a = nb::none(),
-          "max_leaves"_a = nb::none(), "leaf_price"_a = 0.0, "absolute"_a = false);
+          "max_leaves"_a = nb::none(), "leaf_price"_a = 0.0, "loss"_a = "squared");
   m.def("solve_regression", &solve_numbers, "problem"_a, "limits"_a, nb::kw_only(),
         "start"_a = nb::none(), "upper_bound"_a = nb::none(), "progress"_a = nb::none());
   m.def(

@@ -38,14 +38,14 @@ void NumberRows::make_cells(const Problem& p, const std::vector<std::uint32_t>& 
 NumberRows::NumberRows(const RegressionData& data)
     : rows(data.points),
       targets(1),
-      loss(data.problem.absolute ? OutputLoss::absolute : OutputLoss::squared),
+      loss(data.problem.loss),
       price(data.problem.leaf_price),
       factor(1, 1.0),
       sum(1),
       value(1, data.target) {
   for (const Moments& m : data.point) {
     weight.push_back(m.w);
-    own.push_back(m.q);
+    own.push_back(loss == OutputLoss::poisson ? m.q - m.s : m.q);
     sum[0].push_back(m.s);
   }
   static const NumberRules none;

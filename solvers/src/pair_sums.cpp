@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "odt/logs.hpp"
+#include "odt/regression_scan.hpp"
+
 namespace odt {
 namespace {
 
@@ -83,7 +86,16 @@ struct ScoreRow {
   double *best_one, *best_none;
 };
 
-ODT_INLINE Lanes score_of(const Lanes& w, const Lanes& s) { return s * s / (w + kNoWeight); }
+struct OfSquares {
+  ODT_INLINE Lanes operator()(const Lanes& w, const Lanes& s) const {
+    return s * s / (w + kNoWeight);
+  }
+};
+struct OfCounts {
+  ODT_INLINE Lanes operator()(const Lanes& w, const Lanes& s) const {
+    return gain_of_ratio<Lanes, LaneBits>(s, w);
+  }
+};
 ODT_INLINE Lanes larger(const Lanes& a, const Lanes& b) { return a > b ? a : b; }
 ODT_INLINE double largest(const Lanes& a) {
   double best = a[0];
@@ -92,9 +104,10 @@ ODT_INLINE double largest(const Lanes& a) {
 }
 
 // Scores of the quarters of one column with all later ones serve both.
-ODT_CLONES void score_row(const ScoreRow& row) {
+template <class Score>
+ODT_INLINE void score_row(const ScoreRow& row, const Score& score_of) {
   const double own_w = row.one_w[row.column], own_s = row.one_s[row.column];
-  Lanes best_one = {}, best_none = {};
+  Lanes best_one = Lanes{} - kNever, best_none = best_one;
   for (std::size_t j = row.column / kLanes * kLanes; j < row.stride; j += kLanes) {
     Lanes w, s, one_w, one_s;
     load(w, row.w + j);
@@ -115,6 +128,9 @@ ODT_CLONES void score_row(const ScoreRow& row) {
   row.best_one[row.column] = std::max(row.best_one[row.column], largest(best_one));
   row.best_none[row.column] = std::max(row.best_none[row.column], largest(best_none));
 }
+
+ODT_CLONES void score_squares(const ScoreRow& row) { score_row(row, OfSquares()); }
+ODT_CLONES void score_counts(const ScoreRow& row) { score_row(row, OfCounts()); }
 
 }  // namespace
 
@@ -196,9 +212,10 @@ void PairSums::subtract(const Sums& from, const Sums& part, Sums& out) const {
   out.all.subtract(part.all);
 }
 
-void PairSums::score(Sums& sums) const {
-  std::fill(sums.best_one.data(), sums.best_one.data() + stride_, 0.0);
-  std::fill(sums.best_none.data(), sums.best_none.data() + stride_, 0.0);
+void PairSums::score(Sums& sums, bool counts) const {
+  std::fill(sums.best_one.data(), sums.best_one.data() + stride_, -kNever);
+  std::fill(sums.best_none.data(), sums.best_none.data() + stride_, -kNever);
+  const auto score_row = counts ? score_counts : score_squares;
   for (std::size_t k = 0; k < columns_; ++k)
     score_row({k, stride_, sums.w.data() + k * stride_, sums.s.data() + k * stride_,
                sums.one_w.data(), sums.one_s.data(), sums.all.w, sums.all.s, sums.best_one.data(),

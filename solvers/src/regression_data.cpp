@@ -6,6 +6,8 @@
 #include <random>
 #include <unordered_map>
 
+#include "odt/logs.hpp"
+
 namespace odt {
 namespace {
 
@@ -80,7 +82,7 @@ void RegressionData::merge(std::size_t rows,
   std::unordered_multimap<std::uint64_t, std::size_t> known;
   for (std::uint32_t i = 0; i < rows; ++i) {
     std::size_t group = groups.size();
-    if (!problem.absolute) {
+    if (!problem.absolute()) {
       const auto range = known.equal_range(mark[i]);
       for (auto at = range.first; at != range.second; ++at)
         if (alike(groups[at->second][0], i)) group = at->second;
@@ -93,59 +95,105 @@ void RegressionData::merge(std::size_t rows,
   }
 }
 
+double RegressionData::weight(std::uint32_t i, double unit) const {
+  return problem.weight.empty() ? 1.0 : round_to(problem.weight[i], unit);
+}
+
+void RegressionData::make_points(const std::vector<std::uint32_t>& rows,
+                                 const std::vector<std::vector<std::uint32_t>>& groups,
+                                 double weight_unit) {
+  const RegressionProblem& p = problem;
+  const double mean = weighted_mean(p, rows);
+  double sizes = 0, spread = 0, largest = 0, weights = 0;
+  for (std::uint32_t i : rows) {
+    const double y = std::fabs(p.target[i] - mean), w = weight(i, weight_unit);
+    weights += w;
+    sizes += w * y;
+    largest = std::max(largest, std::fabs(p.target[i]));
+    spread += w * (p.absolute() ? y : y * y);
+  }
+  const double unit = grain(sizes), square_unit = grain(spread);
+  // Targets that differ by rounding alone are alike.
+  const double noise = 4e-16 * largest;
+  tolerance = 1e-11 * spread + 4 * weights * (p.absolute() ? noise : noise * noise) + 1e-290;
+  points = groups.size();
+  point.resize(points);
+  target.resize(points);
+  for (std::size_t k = 0; k < points; ++k) {
+    double sum = 0;
+    for (std::uint32_t at : groups[k]) {
+      const std::uint32_t i = rows[at];
+      point[k].w += weight(i, weight_unit);
+      sum += weight(i, weight_unit) * (p.target[i] - mean);
+    }
+    target[k] = sum / point[k].w;
+    for (std::uint32_t at : groups[k]) {
+      const double apart = p.target[rows[at]] - mean - target[k];
+      if (!p.absolute()) offset += weight(rows[at], weight_unit) * apart * apart;
+    }
+    point[k].s = round_to(sum, unit);
+    target[k] = point[k].s / point[k].w;
+    point[k].q = p.absolute() ? 0 : round_to(point[k].s * target[k], square_unit);
+  }
+}
+
+// Half the deviance of a leaf is the sum of q less s log(s / w). In units in which the mean of all
+// is 1, so that logarithms are small.
+void RegressionData::make_counts(const std::vector<std::uint32_t>& rows,
+                                 const std::vector<std::vector<std::uint32_t>>& groups,
+                                 double weight_unit) {
+  const double found = weighted_mean(problem, rows), mean = found > 0 ? found : 1;
+  points = groups.size();
+  point.resize(points);
+  target.resize(points);
+  double weights = 0, counts = 0, sizes = 0, spread = 0;
+  for (std::size_t k = 0; k < points; ++k) {
+    for (std::uint32_t at : groups[k]) {
+      const double w = weight(rows[at], weight_unit) * mean, y = problem.target[rows[at]] / mean;
+      point[k].w += w;
+      point[k].s += w * y;
+      point[k].q += y > 0 ? w * y * std::log(y) : 0;
+    }
+    weights += point[k].w;
+    counts += point[k].s;
+    sizes += std::fabs(point[k].q);
+    spread += point[k].q;  // less that of one leaf, s log(s / w), which is 0 here
+  }
+  const double unit = grain(weights), count_unit = grain(counts), gain_unit = grain(sizes);
+  for (std::size_t k = 0; k < points; ++k) {
+    point[k].w = std::max(unit, round_to(point[k].w, unit));
+    point[k].s = round_to(point[k].s, count_unit);
+    const double own = gain_of_ratio(point[k].s, point[k].w);
+    offset += std::max(0.0, point[k].q - own);
+    point[k].q = round_to(own, gain_unit);
+    target[k] = point[k].s / point[k].w;
+  }
+  tolerance = 1e-11 * std::max(0.0, spread) + 4e-15 * (counts + sizes) + 1e-290;
+}
+
 RegressionData::RegressionData(const RegressionProblem& p) : problem(p) {
   std::vector<std::uint32_t> rows;
   double weights = p.weight.empty() ? static_cast<double>(p.base.rows) : 0;
   for (double w : p.weight) weights += w;
   const double weight_unit = grain(weights);
-  const auto weight = [&](std::uint32_t i) {
-    return p.weight.empty() ? 1.0 : round_to(p.weight[i], weight_unit);
-  };
   for (std::uint32_t i = 0; i < p.base.rows; ++i)
-    if (weight(i) > 0) rows.push_back(i);
+    if (weight(i, weight_unit) > 0) rows.push_back(i);
   make_cells(rows);
   std::vector<std::vector<std::uint32_t>> groups;
   merge(rows.size(), groups);
 
-  const double mean = weighted_mean(p, rows);
-  double sizes = 0, spread = 0, largest = 0;
-  for (std::uint32_t i : rows) {
-    const double y = std::fabs(p.target[i] - mean);
-    sizes += weight(i) * y;
-    largest = std::max(largest, std::fabs(p.target[i]));
-    spread += weight(i) * (p.absolute ? y : y * y);
-  }
-  const double unit = grain(sizes), square_unit = grain(spread);
-  // Targets that differ by rounding alone are alike.
-  const double noise = 4e-16 * largest;
-  tolerance = 1e-11 * spread + 4 * weights * (p.absolute ? noise : noise * noise) + 1e-290;
-
-  points = groups.size();
-  point.resize(points);
-  target.resize(points);
+  if (p.poisson())
+    make_counts(rows, groups, weight_unit);
+  else
+    make_points(rows, groups, weight_unit);
   std::vector<std::vector<std::uint32_t>> cells(cell.size(), std::vector<std::uint32_t>(points));
-  for (std::size_t k = 0; k < points; ++k) {
-    double sum = 0;
-    for (std::uint32_t at : groups[k]) {
-      const std::uint32_t i = rows[at];
-      point[k].w += weight(i);
-      sum += weight(i) * (p.target[i] - mean);
-    }
-    target[k] = sum / point[k].w;
-    for (std::uint32_t at : groups[k]) {
-      const double apart = p.target[rows[at]] - mean - target[k];
-      if (!p.absolute) offset += weight(rows[at]) * apart * apart;
-    }
-    point[k].s = round_to(sum, unit);
-    target[k] = point[k].s / point[k].w;
-    point[k].q = p.absolute ? 0 : round_to(point[k].s * target[k], square_unit);
+  for (std::size_t k = 0; k < points; ++k)
     for (std::size_t f = 0; f < cell.size(); ++f) cells[f][k] = cell[f][groups[k][0]];
-  }
   cell = std::move(cells);
   for (const auto& group : groups) row.push_back(rows[group[0]]);
   feature.resize(cell.size());
   std::iota(feature.begin(), feature.end(), 0u);
-  if (!p.absolute) make_tests();
+  if (!p.absolute()) make_tests();
   std::mt19937_64 random(20240229);
   hash.resize(points);
   for (PointSet& h : hash) h = {random(), random()};

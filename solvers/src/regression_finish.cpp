@@ -76,7 +76,7 @@ double Builder::output(const Rows& rows) const {
     sum += weight(i) * (p_.target[i] - first);
     plain += p_.target[i] - first;
   }
-  if (!p_.absolute)
+  if (!p_.absolute())
     return first + (weights > 0 ? sum / weights : plain / static_cast<double>(rows.size()));
   Rows order = rows;
   std::stable_sort(order.begin(), order.end(),
@@ -94,8 +94,12 @@ double Builder::output(const Rows& rows) const {
 double Builder::loss(const Rows& rows, double y) const {
   double sum = 0;
   for (std::uint32_t i : rows) {
-    const double e = std::fabs(p_.target[i] - y);
-    sum += weight(i) * (p_.absolute ? e : e * e);
+    if (!(weight(i) > 0)) continue;  // of a count it could be infinite
+    const double to = p_.target[i], e = std::fabs(to - y);
+    if (p_.poisson())
+      sum += weight(i) * (y - to + (to > 0 ? to * std::log(to / y) : 0));
+    else
+      sum += weight(i) * (p_.absolute() ? e : e * e);
   }
   return sum + p_.leaf_price;
 }

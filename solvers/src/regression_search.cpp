@@ -79,8 +79,8 @@ void Frontier::part(const Span& span, double below, double beside) {
 double Frontier::least_bound() const { return heap_.empty() ? kNever : heap_.front().least(); }
 
 std::unique_ptr<RegressionScan> make_scan(const RegressionData& data, Control& control) {
-  return data.problem.absolute ? make_absolute_scan(data, control)
-                               : make_squared_scan(data, control);
+  return data.problem.absolute() ? make_absolute_scan(data, control)
+                                 : make_mean_scan(data, control);
 }
 
 RegressionSearch::RegressionSearch(const RegressionData& data, Control& control,

@@ -28,7 +28,7 @@ class RegressionOracle {
     for (std::size_t i = 0; i < p_.base.rows; ++i) {
       if (!(rows >> i & 1)) continue;
       const double e = std::fabs(p_.target[i] - output);
-      sum += (p_.weight.empty() ? 1 : p_.weight[i]) * (p_.absolute ? e : e * e);
+      sum += (p_.weight.empty() ? 1 : p_.weight[i]) * (p_.absolute() ? e : e * e);
     }
     return sum;
   }
@@ -39,9 +39,9 @@ class RegressionOracle {
       const double w = p_.weight.empty() ? 1 : p_.weight[i];
       weights += w;
       sum += w * p_.target[i];
-      if (p_.absolute) least = std::min(least, loss(rows, p_.target[i]));
+      if (p_.absolute()) least = std::min(least, loss(rows, p_.target[i]));
     }
-    return p_.absolute ? least : loss(rows, weights > 0 ? sum / weights : 0);
+    return p_.absolute() ? least : loss(rows, weights > 0 ? sum / weights : 0);
   }
   double best(unsigned rows, int depth) {
     double value = leaf(rows);
@@ -71,7 +71,7 @@ CASE(regression_equals_every_tree) {
     RegressionProblem p;
     p.base = random_problem(random, draw(random, 1, 10), draw(random, 1, 3), 1, draw(random, 1, 8));
     p.base.depth = draw(random, 0, 4);
-    p.absolute = trial % 2 == 0;
+    p.loss = trial % 2 == 0 ? OutputLoss::absolute : OutputLoss::squared;
     p.leaf_price = trial % 3 == 0 ? real(random, 0, 1) : 0;
     for (std::size_t i = 0; i < p.base.rows; ++i) {
       p.target.push_back(draw(random, -5, 5) + (trial % 5 == 0 ? 1000 : 0));

@@ -327,7 +327,7 @@ class RegressionSearch:
             weights=self.weights,
             max_leaves=leaves,
             leaf_price=float(self._price() / self.unit),
-            absolute=self.stage.loss.kind == "absolute",
+            loss=self.stage.loss.kind,
         )
 
     def _start(self, leaves: int) -> engine.Tree | None:
@@ -471,10 +471,15 @@ def _rules_refused(core: Core) -> Iterator[Objection]:
 
 def takes_vectors(core: Core) -> bool:
     """Whether a problem needs the search for output vectors: several targets, rules on outputs,
-    least leaf sizes, or a deviance."""
+    least leaf sizes, or the deviance of counts.
+
+    Counts may be large, and lie so near to their mean that sums of logarithms do not tell them
+    apart as well; those of survival are 0 and 1.
+    """
     assert core.targets is not None
+    loss = stage_of_leaves(core).loss
     return (
-        stage_of_leaves(core).loss.kind == "poisson"
+        (loss.kind == "poisson" and loss.exposure is None)
         or core.targets.shape[1] > 1
         or feasible_set(core) is not None
         or least_leaf_rows(core) > 1

@@ -55,7 +55,7 @@ class OutputGrowth(RegressionGrowth):
     ) -> None:
         super().__init__(core, incumbent, seed)
         self.growth = growth
-        self.kind = "squared" if (loss := loss_in(core)) is None else loss.kind
+        loss = loss_in(core)
         self.found = feasible_set(core) or anything(len(target_weights(core)))
         self.factors = target_weights(core)
         alike = (self.weights == self.weights[0]).all() and (loss is None or loss.exposure is None)

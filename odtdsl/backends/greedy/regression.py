@@ -80,7 +80,7 @@ class RegressionGrowth:
         self.random = np.random.default_rng(seed)
         assert core.targets is not None
         loss = loss_in(core)
-        self.absolute = loss is not None and loss.kind == "absolute"
+        self.kind = "squared" if loss is None else loss.kind
         self.weights = np.ones(core.n_rows) if loss is None else loss.masses.astype(np.float64)
         self.target = np.ascontiguousarray(core.targets[:, 0])
         self.price = _price(core)
@@ -189,7 +189,7 @@ class RegressionGrowth:
             self.target[node.rows],
             depth,
             weights=self.weights[node.rows],
-            absolute=self.absolute,
+            loss=self.kind,
         )
         limits = engine.Limits(interrupted=self.incumbent.stopped)
         found = engine.solve_regression(problem, limits)
@@ -248,7 +248,7 @@ class RegressionGrowth:
             self.target[rows],
             0,
             weights=self.weights[rows],
-            absolute=self.absolute,
+            loss=self.kind,
         )
         found = engine.solve_regression(problem, engine.Limits())
         assert found.objective is not None, "nothing stops the search for a leaf"

@@ -55,6 +55,8 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U212", "an assignment that is not a model of the formula", ""),
     ("U213", "rows where the path of a file is expected", ""),
     ("U214", "a number to predict on that matches several values of its column", ""),
+    ("U215", "survival curves of a tree that predicts something else", ""),
+    ("U216", "a time at which survival is asked for that is none", ""),
     # ---- S: syntax
     ("S001", "something unexpected", "drop 5"),
     ("S002", "no statement starts with this word", "tagret y"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from odtdsl.interfaces.cli.outputs import check_outputs
 
 @dataclass(frozen=True, kw_only=True)
 class Predict(Command):
-    """Predict rows with a saved tree or diagram; prints one column, or a JSON list."""
+    """Predict rows with a saved tree or diagram; prints columns, or a JSON list."""
 
     model: Annotated[Path, Argument(help="A saved tree, or a saved `solve --json`.")]
     data: Annotated[Path, Argument(help="Rows: CSV, TSV, Parquet or ARFF.")]
@@ -28,6 +29,9 @@ class Predict(Command):
     no_header: Annotated[
         bool, Option("--no-header", help="The first line holds data, not names.")
     ] = False
+    at: Annotated[
+        list[str] | None, Option(help="Of a survival tree: a time at which to say who survives.")
+    ] = None
     out: Annotated[
         Path | None, Option("--out", "-o", help="Write the predictions to this CSV file.")
     ] = None
@@ -54,19 +58,37 @@ class Predict(Command):
             thousands=self.thousands,
             header=not self.no_header,
         )
-        values = saved.predict(read(request, base=Path())).tolist()
-        names = leaves_of(saved).names(saved)
-        text = _csv([names, *(v if isinstance(v, list) else [v] for v in values)])
+        times = [_time(one) for one in self.at or ()]
+        rows = read(request, base=Path())
+        ends = saved.apply(rows).tolist()
+        columns = leaves_of(saved).columns(saved)
+        names = [*columns, *(f"survival_{one}" for one in self.at or ())]
+        values = [[column[end] for column in columns.values()] for end in ends]
+        if times:
+            shares = saved.survival(rows, times).tolist()
+            values = [[*own, *more] for own, more in zip(values, shares, strict=True)]
+        text = _csv([names, *values])
         if self.out is not None:
             # Predictions cannot be known as ours, but what would not change is not lost.
             keep = self.force or holds(self.out, text)
             check_outputs({"out": self.out}, reads, force=keep)
             write_text(self.out, text)
         if self.as_json:
-            print_json({"target": list(names), "predictions": values})
+            alone = [own[0] for own in values] if len(names) == 1 else values
+            print_json({"target": names, "predictions": alone})
         elif self.out is None:
             click.echo(text, nl=False)
         return OK
+
+
+def _time(said: str) -> float:
+    try:
+        time = float(said)
+    except ValueError:
+        time = math.nan
+    if not (math.isfinite(time) and time >= 0):
+        raise error("U216", f"`--at {said}` is no time: pass a number of at least 0")
+    return time
 
 
 def _csv(rows: Iterable[Iterable[object]]) -> str:

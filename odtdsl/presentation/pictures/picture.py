@@ -6,7 +6,7 @@ and matplotlib draw the same picture.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -17,6 +17,8 @@ from odtdsl.presentation.pictures.lettering import MOST_LINES, WRAP, text_width,
 LINE = 17.0
 PADDING = 10.0
 BAR = 8.0
+COURSE = 40.0
+"""The height of a drawn curve."""
 MARGIN = 16.0
 """Around the whole picture, in px."""
 LEGEND_GAP = 22.0
@@ -38,6 +40,9 @@ class Text:
     title: str
     weights: tuple[float, ...] = ()
     """Training weight by class, drawn as a bar; empty for none."""
+    course: tuple[Point, ...] = ()
+    """A curve that falls in steps: shares of the width and of the height, from the left; empty
+    for none."""
     least: float = 64.0
     """The least width of its box."""
 
@@ -49,8 +54,8 @@ class Text:
 
     @property
     def height(self) -> float:
-        """The height in pixels, with the padding and the bar of classes."""
-        strip = BAR + 6 if sum(self.weights) > 0 else 0.0
+        """The height in pixels, with the padding and the bar of classes or the curve."""
+        strip = BAR + 6 if sum(self.weights) > 0 else COURSE + 6 if self.course else 0.0
         return len(self.lines) * LINE + 2 * PADDING - 4 + strip
 
 
@@ -78,6 +83,17 @@ class Box:
     def bar_top(self) -> float:
         """The vertical position of the bar of classes."""
         return self.y + self.height - PADDING - BAR + 2
+
+    def course_path(self) -> Iterator[Point]:
+        """The corners of the curve, in its place below the words."""
+        left, width = self.x + PADDING, self.width - 2 * PADDING
+        bottom = self.y + self.height - PADDING + 2
+        high = 1.0
+        for along, up in self.text.course:
+            yield left + width * along, bottom - COURSE * high
+            yield left + width * along, bottom - COURSE * up
+            high = up
+        yield left + width, bottom - COURSE * high
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,12 +156,7 @@ def with_notes(text: Text, notes: Sequence[str]) -> Text:
         return text
     shown = [printable(note) for note in notes]
     quiet = ((line, False) for note in shown for line in wrapped(note, WRAP, 2))
-    return Text(
-        lines=(*text.lines, *quiet),
-        title="\n".join([text.title, *shown]),
-        weights=text.weights,
-        least=text.least,
-    )
+    return replace(text, lines=(*text.lines, *quiet), title="\n".join([text.title, *shown]))
 
 
 def lines_of(strong: str, quiet: str, most: int = MOST_LINES) -> tuple[tuple[str, bool], ...]:

@@ -121,6 +121,9 @@ class _Drawing:
             below = box.y + first_baseline() + at * LINE
             self._text(text, (box.x + box.width / 2, below), "center", strong=bold)
         left, width = box.x + PADDING, box.width - 2 * PADDING
+        if box.text.course:
+            along, up = zip(*box.course_path(), strict=True)
+            self.ax.plot(along, up, color=class_colour(0), linewidth=1.5, zorder=4)
         for index, start, part in shares(box.text.weights):
             place = (left + width * start, box.bar_top)
             self._square(place, width * part, BAR, class_colour(index), edge=False)

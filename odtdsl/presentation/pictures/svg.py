@@ -15,6 +15,7 @@ from odtdsl.presentation.pictures.colours import DARK, LIGHT, class_colour
 from odtdsl.presentation.pictures.lettering import FONT, attr, px
 from odtdsl.presentation.pictures.picture import (
     BAR,
+    COURSE,
     LINE,
     MARGIN,
     PADDING,
@@ -137,7 +138,7 @@ def _box(box: Box) -> str:
             f'y="{px(box.y + first_baseline() + at * LINE)}" '
             f'text-anchor="middle">{escape(text, quote=False)}</text>'
         )
-    return "".join([*parts, *_bar(box), "</g>"])
+    return "".join([*parts, *_bar(box), *_course(box), "</g>"])
 
 
 def first_baseline() -> float:
@@ -158,6 +159,18 @@ def _bar(box: Box) -> Iterator[str]:
             f'<rect class="frame" x="{px(left)}" y="{px(box.bar_top)}" width="{px(width)}" '
             f'height="{px(BAR)}"/>'
         )
+
+
+def _course(box: Box) -> Iterator[str]:
+    """The curve, on its axes."""
+    if not box.text.course:
+        return
+    corners = list(box.course_path())
+    (left, top), (right, _) = corners[0], corners[-1]
+    bottom = top + COURSE
+    yield f'<path class="frame" d="M{px(left)} {px(top)}V{px(bottom)}H{px(right)}"/>'
+    steps = "L".join(f"{px(x)} {px(y)}" for x, y in corners)
+    yield f'<path d="M{steps}" fill="none" stroke="{class_colour(0)}" stroke-width="1.5"/>'
 
 
 def shares(weights: tuple[float, ...]) -> Iterator[tuple[int, float, float]]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from odtdsl.predictors.diagram_nodes import AxisTest
 from odtdsl.predictors.graph import End, Joint
 from odtdsl.predictors.nodes import InBin
+from odtdsl.predictors.survival import Curve, event_steps, survival
 from odtdsl.predictors.tree import Tree
 from odtdsl.predictors.wording import label_text, leaf_words, printable, rounded, test_words
 from odtdsl.presentation.pictures.layout import node_centers
@@ -16,6 +19,7 @@ from odtdsl.presentation.pictures.picture import (
     Line,
     Notes,
     Picture,
+    Point,
     Text,
     legend,
     lines_of,
@@ -31,7 +35,10 @@ MOST_OUTPUTS = 6
 def tree_picture(tree: Tree, *, title: str = "", notes: Notes | None = None) -> Picture:
     """A tree, laid out."""
     nodes = tree.graph().nodes
-    texts = [with_notes(_text(node, tree), (notes or {}).get(node.number, ())) for node in nodes]
+    last = max((leaf.curve[-1][0] for leaf in tree.leaves if leaf.curve), default=0.0)
+    texts = [
+        with_notes(_text(node, tree, last), (notes or {}).get(node.number, ())) for node in nodes
+    ]
     xs = node_centers(tree.root, [text.width for text in texts], GAP)
     tops = _level_tops(nodes, texts)
     boxes = tuple(
@@ -61,14 +68,16 @@ def tree_picture(tree: Tree, *, title: str = "", notes: Notes | None = None) -> 
     )
 
 
-def _text(node: Joint | End, tree: Tree) -> Text:
+def _text(node: Joint | End, tree: Tree, last: float) -> Text:
+    """The words of a node; `last` is the time at which curves end."""
     if isinstance(node, End):
         first, second = leaf_words(node.leaf, tree)
         title = "\n".join([f"{first}: {second}", *_shares(node, tree)])
         lines = lines_of(first, second)
         if len(node.leaf.output or ()) > 1:
             lines = (*((line, True) for line in _outputs(node, tree)), (second, False))
-        return Text(lines=lines, title=title, weights=node.leaf.class_weights)
+        course = _course(node.leaf.curve, last)
+        return Text(lines=lines, title=title, weights=node.leaf.class_weights, course=course)
     split = node.split
     assert isinstance(split, AxisTest), "trees have axis splits"
     first, second = test_words(split.feature, split.test)
@@ -82,6 +91,15 @@ def _text(node: Joint | End, tree: Tree) -> Text:
         lines=tuple((line, True) for line in strong),
         title=f"{first} {second}, {node.size} rows; missing: {answer}",
     )
+
+
+def _course(curve: Curve, last: float) -> tuple[Point, ...]:
+    """The share that survives, at each time of an event."""
+    at = np.array([time for time, _, _ in event_steps(curve)])
+    if not curve or not last:
+        return ()
+    left = survival(curve, at)
+    return ((0.0, 1.0), *zip((at / last).tolist(), left.tolist(), strict=True))
 
 
 def _outputs(end: End, tree: Tree) -> list[str]:

@@ -13,9 +13,9 @@ from odtdsl.base.diagnostics.model import Diagnostic
 from odtdsl.predictors.leaves import LeafPart
 from odtdsl.predictors.nodes import Leaf
 from odtdsl.predictors.structure import Structure
-from odtdsl.predictors.survival import median
+from odtdsl.predictors.survival import Curve, median
 from odtdsl.predictors.validation import wrong
-from odtdsl.predictors.wording import rounded
+from odtdsl.predictors.wording import number_text, rounded
 
 
 class SurvivalLeaves(LeafPart):
@@ -44,6 +44,17 @@ class SurvivalLeaves(LeafPart):
         """The hazard ratio of each end."""
         return np.array([(leaf.output or (np.nan,))[0] for leaf in model.ends], dtype=np.float64)
 
+    def curves(self, model: Structure) -> tuple[Curve, ...]:
+        """What the leaves keep."""
+        return tuple(leaf.curve for leaf in model.ends)
+
+    def columns(self, model: Structure) -> dict[str, list[Any]]:
+        """The hazard ratio, and the median of survival, None where it is not reached."""
+        return {
+            **super().columns(model),
+            "median_survival": [median(curve) for curve in self.curves(model)],
+        }
+
     def names(self, model: Structure) -> tuple[str, ...]:
         """The hazard relative to that of all training rows."""
         return ("hazard_ratio",)
@@ -51,10 +62,11 @@ class SurvivalLeaves(LeafPart):
     def words(self, leaf: Leaf, model: Structure) -> str:
         """The hazard ratio, the median of survival, and events among rows."""
         (ratio,) = leaf.output or (np.nan,)
+        times = number_text(float(f"{ratio:.3g}"))
         half = median(leaf.curve)
         said = "not reached" if half is None else rounded(half)
         events = rounded(sum(events for _, _, events in leaf.curve))
-        return f"hazard x {rounded(ratio)}, median {said}, {events} events"
+        return f"hazard x {times}, median {said}, {events} events"
 
 
 PART = SurvivalLeaves()

@@ -93,11 +93,11 @@ def hazards(rows: Rows) -> FloatArray:
 
 def cumulative_hazards(times: FloatArray, events: FloatArray, weights: FloatArray) -> FloatArray:
     """As `hazards`, of times, events and weights of rows."""
-    steps = np.array(course(times, events, weights)).reshape(-1, 3)
-    summed = np.cumsum(steps[:, 2] / steps[:, 1])
+    at, risk, came = _steps(times, events, weights)
+    summed = np.cumsum(came / risk)
     least = min(1 / (len(times) + 1), *summed[summed > 0][:1])
-    at = np.searchsorted(steps[:, 0], times, side="right")
-    found: FloatArray = np.maximum(np.append(0.0, summed)[at], least)
+    places = np.searchsorted(at, times, side="right")
+    found: FloatArray = np.maximum(np.append(0.0, summed)[places], least)
     return found
 
 
@@ -106,12 +106,19 @@ def course(times: FloatArray, events: FloatArray, weights: FloatArray) -> Curve:
 
     Rows that weigh nothing are left out.
     """
+    steps = (column.tolist() for column in _steps(times, events, weights))
+    return tuple(zip(*steps, strict=True))
+
+
+def _steps(
+    times: FloatArray, events: FloatArray, weights: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     there = weights > 0
     at, where = np.unique(times[there], return_inverse=True)
     weight = np.bincount(where, weights[there], len(at))
     came = np.bincount(where, weights[there] * events[there], len(at))
-    risk = np.cumsum(weight[::-1])[::-1]
-    return tuple(zip(at.tolist(), risk.tolist(), np.minimum(came, risk).tolist(), strict=True))
+    risk: FloatArray = np.cumsum(weight[::-1].astype(np.float64))[::-1]
+    return at, risk, np.minimum(came, risk)
 
 
 PART = SurvivalProblem()

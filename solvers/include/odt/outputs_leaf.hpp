@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "odt/loss_kind.hpp"
 #include "odt/number_model.hpp"
 #include "odt/number_rules.hpp"
 #include "odt/outputs.hpp"
@@ -12,7 +13,6 @@
 
 namespace odt {
 
-enum class OutputLoss { squared, absolute, poisson };
 // The feasible output of least loss; of least loss plus price times violation; the row of least
 // loss that is feasible; the output of least loss, feasible or not.
 enum class OutputWay { optimal, relaxed, medoid, average };

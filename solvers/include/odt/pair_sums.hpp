@@ -29,8 +29,8 @@ class PairSums {
   void sum(const RegressionView& view, Sums& out);
   void sum_side(const RegressionView& view, std::size_t column, bool one, Sums& out);
   void subtract(const Sums& from, const Sums& part, Sums& out) const;
-  // Fills best_one and best_none.
-  void score(Sums& sums) const;
+  // Fills best_one and best_none: scores are s^2 / w, or s log(s / w).
+  void score(Sums& sums, bool counts) const;
 
  private:
   void add(const RegressionView& view, Sums& out);

@@ -1,4 +1,4 @@
-// Optimal regression trees: squared or absolute error, one target.
+// Optimal regression trees: squared or absolute error, or deviance, one target.
 //
 // Losses are floating-point numbers: a tree is called optimal when no other is better by more than
 // 1e-9 of the loss of a single leaf.
@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "odt/loss_kind.hpp"
 #include "odt/problem.hpp"
 
 namespace odt {
@@ -18,7 +19,9 @@ struct RegressionProblem {
   std::vector<double> target;
   std::vector<double> weight;  // empty: one each
   double leaf_price = 0;
-  bool absolute = false;
+  OutputLoss loss = OutputLoss::squared;
+  bool absolute() const { return loss == OutputLoss::absolute; }
+  bool poisson() const { return loss == OutputLoss::poisson; }
 };
 
 struct RealIncumbent {

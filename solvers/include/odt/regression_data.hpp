@@ -1,8 +1,8 @@
 // The rows of a regression problem as weighted points.
 //
 // Cuts that no rule allows vanish: a feature's ranks become cells with an allowed cut between any
-// two. Rows of weight zero do not count, and for squared error rows alike in all cells become one
-// point: what they lose among themselves, every tree loses.
+// two. Rows of weight zero do not count, and but for absolute error rows alike in all cells become
+// one point: what they lose among themselves, every tree loses.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ namespace odt {
 // In place of no weight: the sum beside it is exactly 0.
 constexpr double kNoWeight = 1e-290;
 
-// Sums over points: weight, weight * target, weight * target^2.
+// Sums over points: weight, weight * target, weight * target^2; of counts, weight * target *
+// log(target) last.
 struct alignas(32) Moments {
   double w = 0, s = 0, q = 0, unused = 0;
   void add(const Moments& o) {
@@ -43,7 +44,7 @@ struct PointSet {
 struct RegressionData {
   const RegressionProblem& problem;
   std::size_t points = 0;
-  std::vector<Moments> point;      // targets are relative to their mean
+  std::vector<Moments> point;      // targets are relative to their mean: differences, or ratios
   std::vector<double> target;      // s / w
   std::vector<std::uint32_t> row;  // one of its rows
   // Columns: of a feature's cells each, or, where there are few cuts, 0/1 columns of one cut each.
@@ -60,6 +61,11 @@ struct RegressionData {
  private:
   void make_cells(const std::vector<std::uint32_t>& rows);
   void make_tests();
+  void make_points(const std::vector<std::uint32_t>& rows,
+                   const std::vector<std::vector<std::uint32_t>>& groups, double weight_unit);
+  void make_counts(const std::vector<std::uint32_t>& rows,
+                   const std::vector<std::vector<std::uint32_t>>& groups, double weight_unit);
+  double weight(std::uint32_t row, double unit) const;
   void merge(std::size_t rows, std::vector<std::vector<std::uint32_t>>& groups) const;
 };
 

@@ -76,7 +76,7 @@ class RegressionScan {
   Counters counters;
 };
 
-std::unique_ptr<RegressionScan> make_squared_scan(const RegressionData& data, Control& control);
+std::unique_ptr<RegressionScan> make_mean_scan(const RegressionData& data, Control& control);
 std::unique_ptr<RegressionScan> make_absolute_scan(const RegressionData& data, Control& control);
 
 }  // namespace odt

@@ -1,10 +1,12 @@
-// Squared error. A leaf loses q - s^2 / w of its moments, so a split is the better the larger the
-// sum of s^2 / w (its score) over both sides: two sums decide, and those of one side are the total
-// less those of the other.
+// Losses that means make least: squared error, and deviance. A leaf loses q - s^2 / w of its
+// moments (of counts q - s log(s / w)), so a split is the better the larger the sum of s^2 / w (its
+// score) over both sides: two sums decide, and those of one side are the total less those of the
+// other.
 #include <algorithm>
 
 #include "odt/cluster_bound.hpp"
 #include "odt/four_clusters.hpp"
+#include "odt/logs.hpp"
 #include "odt/pair_sums.hpp"
 #include "odt/regression_scan.hpp"
 
@@ -13,15 +15,23 @@ namespace {
 
 constexpr std::uint32_t kStep = 32;  // values per block of a long column
 
-inline double score(double w, double s) { return s * s / (w + kNoWeight); }
-inline double loss(const Moments& m) { return std::max(0.0, m.q - score(m.w, m.s)); }
+template <bool kCounts>
+inline double score(double w, double s) {
+  if constexpr (kCounts) return gain_of_ratio(s, w);
+  return s * s / (w + kNoWeight);
+}
+template <bool kCounts>
+inline double loss(const Moments& m) {
+  return std::max(0.0, m.q - score<kCounts>(m.w, m.s));
+}
 
-class SquaredScan : public RegressionScan {
+template <bool kCounts>
+class MeanScan : public RegressionScan {
  public:
-  SquaredScan(const RegressionData& data, Control& control)
+  MeanScan(const RegressionData& data, Control& control)
       : price_(data.problem.leaf_price), tolerance_(data.tolerance), control_(control) {}
 
-  double leaf(const RegressionView& view) override { return loss(view.total) + price_; }
+  double leaf(const RegressionView& view) override { return loss<kCounts>(view.total) + price_; }
   Pick stump(const RegressionView& view) override;
   void depth_two(const RegressionView& view, int leaves, Pick& best) override;
   bool tells_sides(const RegressionView& view) override;
@@ -63,7 +73,8 @@ class SquaredScan : public RegressionScan {
   std::vector<Moments> prefix_;
 };
 
-void SquaredScan::make_totals(const RegressionView& view) {
+template <bool kCounts>
+void MeanScan<kCounts>::make_totals(const RegressionView& view) {
   first_.clear();
   first_block_.clear();
   std::size_t values = 0, blocks = 0;
@@ -84,12 +95,13 @@ void SquaredScan::make_totals(const RegressionView& view) {
   }
 }
 
-Pick SquaredScan::stump(const RegressionView& view) {
+template <bool kCounts>
+Pick MeanScan<kCounts>::stump(const RegressionView& view) {
   splits.clear();
   Pick best;
   const auto offer = [&](double w, double s, std::size_t column, std::uint32_t cut) {
-    const double value =
-        view.total.q - score(w, s) - score(view.total.w - w, view.total.s - s) + 2 * price_;
+    const double value = view.total.q - score<kCounts>(w, s) -
+                         score<kCounts>(view.total.w - w, view.total.s - s) + 2 * price_;
     splits.push_back(value);
     if (value < best.value) best = {value, static_cast<int>(column), cut, {false, false}};
   };
@@ -114,7 +126,8 @@ Pick SquaredScan::stump(const RegressionView& view) {
   return best;
 }
 
-bool SquaredScan::tells_sides(const RegressionView& view) {
+template <bool kCounts>
+bool MeanScan<kCounts>::tells_sides(const RegressionView& view) {
   if (!binary(view)) return false;
   if (prepared_ == view.set) return true;
   pairs_.prepare(view);
@@ -125,8 +138,9 @@ bool SquaredScan::tells_sides(const RegressionView& view) {
   return true;
 }
 
-void SquaredScan::side_depth_two(const RegressionView& view, std::size_t column, bool below,
-                                 int leaves, Pick& best) {
+template <bool kCounts>
+void MeanScan<kCounts>::side_depth_two(const RegressionView& view, std::size_t column, bool below,
+                                       int leaves, Pick& best) {
   ++counters.depth_two;
   if (side_column_ != static_cast<int>(column)) {
     side_column_ = -1;
@@ -142,16 +156,17 @@ void SquaredScan::side_depth_two(const RegressionView& view, std::size_t column,
   best_pair(view, side_[!below], leaves, best);
 }
 
-void SquaredScan::best_pair(const RegressionView& view, PairSums::Sums& sums, int leaves,
-                            Pick& best) {
-  pairs_.score(sums);
+template <bool kCounts>
+void MeanScan<kCounts>::best_pair(const RegressionView& view, PairSums::Sums& sums, int leaves,
+                                  Pick& best) {
+  pairs_.score(sums, kCounts);
   const Moments& all = sums.all;
   for (std::size_t k = 0; k < view.columns.size(); ++k) {
     const double w = sums.one_w[k], s = sums.one_s[k], q = sums.one_q[k];
     if (w <= 0 || w >= all.w) continue;
     Sides sides;
-    sides.leaf[0] = std::max(0.0, all.q - q - score(all.w - w, all.s - s)) + price_;
-    sides.leaf[1] = std::max(0.0, q - score(w, s)) + price_;
+    sides.leaf[0] = std::max(0.0, all.q - q - score<kCounts>(all.w - w, all.s - s)) + price_;
+    sides.leaf[1] = std::max(0.0, q - score<kCounts>(w, s)) + price_;
     sides.stump[0] = std::max(0.0, all.q - q - sums.best_none[k]) + 2 * price_;
     sides.stump[1] = std::max(0.0, q - sums.best_one[k]) + 2 * price_;
     sides.offer(leaves, tolerance_, k, 1, best);
@@ -159,7 +174,8 @@ void SquaredScan::best_pair(const RegressionView& view, PairSums::Sums& sums, in
   counters.scans += view.columns.size();
 }
 
-void SquaredScan::sort_points(const RegressionView& view, std::size_t column) {
+template <bool kCounts>
+void MeanScan<kCounts>::sort_points(const RegressionView& view, std::size_t column) {
   const std::uint32_t* codes = view.codes(column);
   ends_.assign(view.columns[column].values + 1, 0);
   for (std::size_t i = 0; i < view.points; ++i) ++ends_[codes[i] + 1];
@@ -174,7 +190,8 @@ void SquaredScan::sort_points(const RegressionView& view, std::size_t column) {
   at_ = 0;
 }
 
-void SquaredScan::move_to(const RegressionView& view, std::uint32_t cut) {
+template <bool kCounts>
+void MeanScan<kCounts>::move_to(const RegressionView& view, std::uint32_t cut) {
   const bool more = cut > at_;
   const std::uint32_t* begin = sorted_.data() + ends_[more ? at_ : cut];
   const std::uint32_t* end = sorted_.data() + ends_[more ? cut : at_];
@@ -208,8 +225,9 @@ void SquaredScan::move_to(const RegressionView& view, std::uint32_t cut) {
 
 // Raises the best scores of stumps below and beside the cut by those of one column. A block of a
 // long column is opened only if losing nothing inside it would do.
-void SquaredScan::best_of_column(const RegressionView& view, std::size_t column,
-                                 double best[2]) const {
+template <bool kCounts>
+void MeanScan<kCounts>::best_of_column(const RegressionView& view, std::size_t column,
+                                       double best[2]) const {
   const std::uint32_t values = view.columns[column].values;
   const Moments *below = below_.data() + first_[column], *all = all_.data() + first_[column];
   const Moments *below_block = below_block_.data() + first_block_[column],
@@ -226,8 +244,9 @@ void SquaredScan::best_of_column(const RegressionView& view, std::size_t column,
         Moments high = total[side];
         high.subtract(low[side]);
         high.subtract(inside);
-        open =
-            open || score(low[side].w, low[side].s) + score(high.w, high.s) + inside.q > best[side];
+        open = open || score<kCounts>(low[side].w, low[side].s) + score<kCounts>(high.w, high.s) +
+                               inside.q >
+                           best[side];
       }
     }
     if (!open) {
@@ -243,23 +262,25 @@ void SquaredScan::best_of_column(const RegressionView& view, std::size_t column,
       low[0].add(below[v]);
       low[1].add(rest);
       if (v >= end) break;
-      const double x =
-          score(low[0].w, low[0].s) + score(total[0].w - low[0].w, total[0].s - low[0].s);
-      const double y =
-          score(low[1].w, low[1].s) + score(total[1].w - low[1].w, total[1].s - low[1].s);
+      const double x = score<kCounts>(low[0].w, low[0].s) +
+                       score<kCounts>(total[0].w - low[0].w, total[0].s - low[0].s);
+      const double y = score<kCounts>(low[1].w, low[1].s) +
+                       score<kCounts>(total[1].w - low[1].w, total[1].s - low[1].s);
       if (x > best[0]) best[0] = x;
       if (y > best[1]) best[1] = y;
     }
   }
 }
 
-Sides SquaredScan::sides_at(const RegressionView& view) {
+template <bool kCounts>
+Sides MeanScan<kCounts>::sides_at(const RegressionView& view) {
   total_ = view.total;
   total_.subtract(below_total_);
-  double best[2] = {score(below_total_.w, below_total_.s), score(total_.w, total_.s)};
+  double best[2] = {score<kCounts>(below_total_.w, below_total_.s),
+                    score<kCounts>(total_.w, total_.s)};
   Sides sides;
-  sides.leaf[0] = loss(below_total_) + price_;
-  sides.leaf[1] = loss(total_) + price_;
+  sides.leaf[0] = loss<kCounts>(below_total_) + price_;
+  sides.leaf[1] = loss<kCounts>(total_) + price_;
   const std::size_t m = view.columns.size();
   std::size_t likely[2] = {likely_[0] < m ? likely_[0] : 0, likely_[1] < m ? likely_[1] : 0};
   best_of_column(view, likely[0], best);
@@ -278,8 +299,9 @@ Sides SquaredScan::sides_at(const RegressionView& view) {
   return sides;
 }
 
-void SquaredScan::column_depth_two(const RegressionView& view, std::size_t column, int leaves,
-                                   Pick& best) {
+template <bool kCounts>
+void MeanScan<kCounts>::column_depth_two(const RegressionView& view, std::size_t column, int leaves,
+                                         Pick& best) {
   sort_points(view, column);
   spans_.assign(1, {0, view.columns[column].values, price_, price_});
   while (!spans_.empty()) {
@@ -300,7 +322,8 @@ void SquaredScan::column_depth_two(const RegressionView& view, std::size_t colum
   }
 }
 
-void SquaredScan::depth_two(const RegressionView& view, int leaves, Pick& best) {
+template <bool kCounts>
+void MeanScan<kCounts>::depth_two(const RegressionView& view, int leaves, Pick& best) {
   ++counters.depth_two;
   if (tells_sides(view)) {
     best_pair(view, node_, leaves, best);
@@ -310,8 +333,10 @@ void SquaredScan::depth_two(const RegressionView& view, int leaves, Pick& best) 
   for (std::size_t k = 0; k < view.columns.size(); ++k) column_depth_two(view, k, leaves, best);
 }
 
-double SquaredScan::clusters(const RegressionView& view, int leaves, double enough,
-                             double hopeless) {
+template <bool kCounts>
+double MeanScan<kCounts>::clusters(const RegressionView& view, int leaves, double enough,
+                                   double hopeless) {
+  if (kCounts) return price_;
   if (leaves == 4) {
     four_.reset(view.points);
     for (std::size_t k = 0; k < view.points; ++k) four_.add(view.sorted_point(k));
@@ -324,15 +349,16 @@ double SquaredScan::clusters(const RegressionView& view, int leaves, double enou
   }
   const auto cost = [&](std::size_t a, std::size_t b) {
     const double s = prefix_[b].s - prefix_[a].s;
-    return prefix_[b].q - prefix_[a].q - s * s / (prefix_[b].w - prefix_[a].w);
+    return prefix_[b].q - prefix_[a].q - score<kCounts>(prefix_[b].w - prefix_[a].w, s);
   };
   return std::max(price_, cluster_(view.points, leaves, price_, cost) - tolerance_ * 1e-3);
 }
 
 }  // namespace
 
-std::unique_ptr<RegressionScan> make_squared_scan(const RegressionData& data, Control& control) {
-  return std::make_unique<SquaredScan>(data, control);
+std::unique_ptr<RegressionScan> make_mean_scan(const RegressionData& data, Control& control) {
+  if (data.problem.poisson()) return std::make_unique<MeanScan<true>>(data, control);
+  return std::make_unique<MeanScan<false>>(data, control);
 }
 
 }  // namespace odt
