@@ -38,6 +38,7 @@ from odtdsl.interfaces.cli.doctor import Doctor
 from odtdsl.interfaces.cli.explain import Explain
 from odtdsl.interfaces.cli.export import Export
 from odtdsl.interfaces.cli.formulas import Compile, Decode
+from odtdsl.interfaces.cli.init import Init
 from odtdsl.interfaces.cli.lsp import Lsp
 from odtdsl.interfaces.cli.models import Audit, Predict, Why
 from odtdsl.interfaces.cli.report import Report
@@ -205,6 +206,7 @@ class Rules(Command):
 
 
 app = group(
+    Init,
     Check,
     Fmt,
     Plan,

@@ -1,0 +1,159 @@
+"""`odt init`: the spec that it writes is understood and solved, whatever the file is like."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scale import scaled
+
+import odtdsl
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.compiler.draft import Draft, draft
+
+
+def written(tmp_path: Path, text: str, target: str | None = None, name: str = "rows.csv") -> Draft:
+    """The draft of a file of this text, written beside it."""
+    (tmp_path / name).write_bytes(text.encode("utf-8") if isinstance(text, str) else text)
+    found = draft(tmp_path / name, tmp_path / "rows.odt", target, None)
+    (tmp_path / "rows.odt").write_text(found.text, encoding="utf-8")
+    return found
+
+
+def statements(found: Draft) -> list[str]:
+    """The lines of a draft without comments."""
+    bare = [line.split("  #")[0] for line in found.text.splitlines()]
+    return [line for line in bare if line and not line.startswith("#")]
+
+
+ROWS = [(i, 20 + i * 7 % 50, "mf"[i % 2], f"{i % 28 + 1:02}.03.2021") for i in range(60)]
+
+
+def test_roles_and_options(tmp_path: Path) -> None:
+    """Semicolons, decimal commas, marks, dates, ids, an empty column and one that never differs."""
+    lines = ["patient id;age;sex;born;dose;unit;gone;sick"]
+    for i, age, sex, born in ROWS:
+        dose = "?" if i % 9 == 0 else f"{i % 5},5"
+        lines.append(f"P{i};{age};{sex};{born};{dose};mg;;{'yes' if age > 40 else 'no'}")
+    found = written(tmp_path, "\n".join(lines))
+    roles = {column.name: column.role for column in found.columns}
+    assert roles == {
+        "patient id": "id",
+        "age": "feature",
+        "sex": "feature",
+        "born": "left out",
+        "dose": "feature",
+        "unit": "left out",
+        "gone": "left out",
+        "sick": "target",
+    }
+    assert statements(found)[0] == (
+        'data "rows.csv", test 25% stratified seed 1, na {"?"}, separator ";", decimal ",", '
+        "id `patient id`"
+    )
+    assert "missing branch" in statements(found)
+    assert any("`age` alone is right for 100.0%" in note for note in found.notes)
+    result = odtdsl.load(tmp_path / "rows.odt").solve()
+    assert result.status == "optimal"
+    assert result.audit is not None
+    assert result.audit.holds
+
+
+def test_numbers_are_estimated_and_classes_are_told(tmp_path: Path) -> None:
+    found = written(tmp_path, "x,price\n" + "\n".join(f"{i},{i * 1.5}" for i in range(60)))
+    assert "target price: number" in statements(found)
+    assert "minimize mse" in statements(found)
+    found = written(tmp_path, "x,y,z\n" + "\n".join(f"{i % 7},{i % 3},{i % 2}" for i in range(60)))
+    assert found.target == "y"
+    assert found.chosen
+    assert "minimize errors then leaves" in statements(found)
+
+
+def test_a_first_line_of_numbers_is_a_row(tmp_path: Path) -> None:
+    found = written(tmp_path, "\n".join(f"{i % 2} {i / 7:.3f} {i % 5}" for i in range(40)))
+    assert "header none" in statements(found)[0]
+    assert found.n_rows == 40
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "code"),
+    [
+        ("", None, "D105"),
+        ("a\n1\n2\n", None, "D232"),
+        ("a,b\n1,2\n1,3\n", None, "D232"),
+        ("a,b\n1,\n2,\n", "b", "D232"),
+        ("a,b\n1,2\n2,3\n", "c", "N103"),
+        ("a,b\n1,2\n2\n", None, "D103"),
+        ("a,a\n1,2\n2,3\n", None, "D104"),
+    ],
+)
+def test_mistakes_have_codes(tmp_path: Path, text: str, target: str | None, code: str) -> None:
+    with pytest.raises(OdtError) as caught:
+        written(tmp_path, text, target)
+    assert code in {one.code for one in caught.value.diagnostics}
+
+
+def test_drafts_of_random_tables_are_understood(tmp_path: Path) -> None:
+    """Hostile names, all kinds of columns, any of them as target: there is an answer or a code."""
+    rng = random.Random(2)
+    names = ["tree", "a b", "if", "é`", 'q"', "x", "choice", "size", "minimize", "1st", "#", "id"]
+    kinds = [
+        lambda: str(rng.randint(0, 3)),
+        lambda: f"{rng.random():.2f}",
+        lambda: rng.choice(["u", "v", "w w", "# no comment"]),
+        lambda: rng.choice(["", "?", "1", "2", "3.5", "4", "5", "6"]),
+        lambda: f"2021-0{rng.randint(1, 9)}-1{rng.randint(0, 9)}",
+        lambda: "same",
+        lambda: str(rng.random()),
+    ]
+    solved = 0
+    for _ in range(scaled(400, least=30)):
+        columns = rng.sample(names, rng.randint(1, 5))
+        cells = [rng.choice(kinds) for _ in columns]
+        n = rng.randint(1, 45)
+        rows = [",".join(cell() for cell in cells) for _ in range(n)]
+        head = ",".join('"' + name.replace('"', '""') + '"' for name in columns)
+        refused: set[str] = set()
+        try:
+            written(tmp_path, "\n".join([head, *rows]), rng.choice([None, *columns]))
+        except OdtError as problem:
+            refused = {one.code for one in problem.diagnostics}
+        assert refused <= {"D232", "D107", "D105"}
+        if refused:
+            continue
+        result = odtdsl.load(tmp_path / "rows.odt").solve(within=5)
+        assert result.status in ("optimal", "feasible", "infeasible")
+        solved += result.status == "optimal"
+    assert solved >= 5
+
+
+def test_the_command(tmp_path: Path) -> None:
+    """It says what it chose, replaces nothing unasked, and leaves nothing half-written."""
+
+    def odt(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "odtdsl", *arguments],
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    rows = "\n".join(f"{i},{i * 7 % 5},{i % 2}" for i in range(50))
+    (tmp_path / "rows.csv").write_text("a,b,c\n" + rows)
+    first = odt("init", "rows.csv")
+    assert first.returncode == 0, first.stderr
+    assert "`c` is predicted; another one by `--target`" in first.stdout
+    assert "F303" in odt("init", "rows.csv").stderr
+    told = json.loads(odt("init", "rows.csv", "--target", "b", "--force", "--json").stdout)
+    assert (told["target"], told["chosen"]) == ("b", False)
+    before = (tmp_path / "rows.odt").read_text()
+    assert told["text"] == before
+    assert odt("init", "rows.csv", "--target", "d", "--force").returncode == 1
+    assert (tmp_path / "rows.odt").read_text() == before
+    assert odt("check", "rows.odt").returncode == 0
