@@ -66,7 +66,8 @@ def _lines(found: Draft, spec: Path) -> list[str]:
     features = sum(column.role == "feature" for column in found.columns)
     chosen = "; another one by `--target`" if found.chosen else ""
     lines = [
-        f"{spec}: {found.n_rows:,} rows, {features} features; `{found.target}` is predicted{chosen}"
+        f"{spec}: {counted(found.n_rows, 'row')}, {counted(features, 'feature')}; "
+        f"`{found.target}` is predicted{chosen}"
     ]
     lines += [f"- left out: `{c.name}`, {c.why}" for c in found.columns if c.role == "left out"]
     lines += [f"- {note}" for note in found.notes]
