@@ -29,6 +29,7 @@ from odtdsl.driver.scoring import TestScore, score
 from odtdsl.estimators.cells import Cells, masks, read_features, read_sensitive
 from odtdsl.estimators.early import HeldOut, parted
 from odtdsl.estimators.new_rows import data_of
+from odtdsl.estimators.nodes import figures
 from odtdsl.estimators.problems import (
     AUTO,
     Columns,
@@ -49,11 +50,13 @@ from odtdsl.estimators.versions import (
 )
 from odtdsl.interfaces.api.model import Model
 from odtdsl.language import ast
+from odtdsl.predictors.tree import Tree
 from odtdsl.words import values
 
 if TYPE_CHECKING:
     from odtdsl.backends.base import Progress
     from odtdsl.driver.result import Result
+    from odtdsl.insight.explanations.explanation import Explanation
     from odtdsl.predictors.predictor import Predictor
 
 POLICIES = ("branch", "left", "right", "drop", "refuse")
@@ -86,8 +89,9 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
 
         Parameters
         ----------
-        X : array-like or frame, shape (n_rows, n_features)
+        X : array-like, sparse matrix or frame, shape (n_rows, n_features)
             Numbers; of frames (pandas, polars, Arrow) also categories, texts and truth values.
+            Cells that a sparse matrix does not store are 0; it takes the memory of a dense one.
         y : array-like, shape (n_rows,) or (n_rows, n_targets)
             Classes or numbers.
         sample_weight : array-like, shape (n_rows,), optional
@@ -128,10 +132,13 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
                 self.validation_fraction,
                 self._limits()["seed"] or 0,
             )
+        self._asked = model, table
         self.result_ = self._solved(model, table, told, rounded, held)
         self.spec_ = str(model)
         self.audit_ = self.result_.audit
         setattr(self, self._model_name, self.result_.model)
+        if isinstance(self.result_.model, Tree) and self.result_.rows is not None:
+            self._figures = figures(self.result_.model, self.result_.rows)
         end()
         return self
 
@@ -155,6 +162,44 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         model, table, _ = clone(self)._problem(X, y, sample_weight, sensitive_features)
         model.frame = table
         return model  # type: ignore[no-any-return]
+
+    def explain(
+        self,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        sensitive_features: Any = None,
+        within: Any = None,
+    ) -> Explanation:
+        """Which rules conflict, or what each of them costs.
+
+        Parameters
+        ----------
+        X, y, sample_weight, sensitive_features
+            As for `fit`. Without them: the rows of the last `fit`, also of one that found no
+            model; they are there until the estimator is pickled.
+        within : float or str, optional
+            A time limit, such as `"30 s"`.
+
+        Returns
+        -------
+        Explanation
+            Print it; `.conflicts` and `.prices` hold it as values.
+
+        Raises
+        ------
+        NotFittedError
+            There are neither rows here nor a `fit` before.
+        """
+        if X is None:
+            check_is_fitted(self, "_asked")
+            asked, table = self._asked
+            model = asked.copy()
+            model.frame = table
+        else:
+            model = self.to_model(X, y, sample_weight, sensitive_features=sensitive_features)
+        return model.explain(within=within)
 
     def _problem(
         self, X: Any, y: Any, sample_weight: Any, sensitive: Any
@@ -277,7 +322,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
             raise error(
                 "U607",
                 f"no {self._model_name[:-1]} satisfies all rules (proven)",
-                helps=(f"`{name}(...).to_model(X, y).explain()` says which rules conflict",),
+                helps=("`.explain()` of this estimator says which rules conflict",),
             )
         if result.model is None:
             raise error(
@@ -380,6 +425,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing != "refuse"
+        tags.input_tags.sparse = True
         return tags
 
     def _more_tags(self) -> dict[str, Any]:  # before 1.6
@@ -388,6 +434,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
     def __getstate__(self) -> dict[str, Any]:
         """Without the training rows, which `result_.why` needs and predictions do not."""
         state: dict[str, Any] = dict(super().__getstate__())
+        state.pop("_asked", None)
         if "result_" in state:
             state["result_"] = state["result_"].without_rows()
         return state

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_array
 
 from odtdsl.base.diagnostics.model import OdtError, error
@@ -169,6 +170,8 @@ def _cells(raw: RawColumn, kind: Kind) -> Array:
 
 def _of_array(estimator: Any, X: Any, known: Mapping[str, Kind] | None, may_miss: bool) -> Cells:
     finite: Any = "allow-nan" if may_miss else True
+    if issparse(X):
+        return _of_sparse(estimator, X, known, finite)
     if known is None:
         texts = _holds_texts(X)
     else:
@@ -183,6 +186,25 @@ def _of_array(estimator: Any, X: Any, known: Mapping[str, Kind] | None, may_miss
         return Cells(columns=columns, kinds=dict.fromkeys(columns, NUMBER), n_rows=len(array))
     array = validated(estimator, X, reset=known is None, dtype=object, ensure_all_finite=False)
     return _of_objects(array, known)
+
+
+def _of_sparse(estimator: Any, X: Any, known: Mapping[str, Kind] | None, finite: Any) -> Cells:
+    """A sparse matrix as dense columns: cells that it does not store are 0."""
+    if known is not None and any(kind.word != "number" for kind in known.values()):
+        raise TypeError("X is sparse, so it holds numbers, but `fit` saw texts or categories")
+    array = validated(
+        estimator,
+        X,
+        reset=known is None,
+        dtype=np.float64,
+        accept_sparse="csc",
+        ensure_all_finite=finite,
+    ).toarray()
+    names = _array_names(array.shape[1]) if known is None else list(known)
+    if X.dtype.kind in "iu":
+        _check_whole(X.toarray(), names)
+    columns = {name: array[:, i] for i, name in enumerate(names)}
+    return Cells(columns=columns, kinds=dict.fromkeys(columns, NUMBER), n_rows=len(array))
 
 
 def _check_whole(given: Any, names: Sequence[str]) -> None:

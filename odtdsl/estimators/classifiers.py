@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
@@ -26,12 +28,14 @@ from odtdsl.estimators.trees import TreeMethods
 from odtdsl.language import ast
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
+from odtdsl.words import values
 
 
 class _Classifier(ClassifierMixin, OptimalEstimator):  # type: ignore[misc]
     """What classifiers share: labels, class weights, class shares."""
 
     classes_: npt.NDArray[Any]
+    class_weight: Any = None
 
     def _read_target(self, y: Any, taken: set[str]) -> tuple[Target, Mapping[str, Any]]:
         name = name_of(y)
@@ -46,7 +50,13 @@ class _Classifier(ClassifierMixin, OptimalEstimator):  # type: ignore[misc]
             name = said.columns[0].name
         elif name is None or name in taken:
             name = free_name("y", taken)
-        target = Target(names=(name,), labels=tuple(labels[i] for i in self._order))
+        prices = _prices(self.class_weight, self.classes_, column)
+        target = Target(
+            names=(name,),
+            labels=tuple(labels[i] for i in self._order),
+            counts=tuple(np.bincount(codes)[list(self._order)].tolist()),
+            prices=tuple(prices[i] for i in self._order) if prices else (),
+        )
         cells = np.empty(len(labels), dtype=object)
         cells[:] = labels
         return target, {name: cells[codes]}
@@ -97,6 +107,36 @@ class _Classifier(ClassifierMixin, OptimalEstimator):  # type: ignore[misc]
         return found
 
 
+def _prices(said: Any, classes: Any, y: Any) -> tuple[Fraction, ...]:
+    """What an error on a row of each class costs, by `class_weight`; none where it is None.
+
+    Raises
+    ------
+    OdtError
+        U602: it is no mapping from classes to finite numbers of at least 0, nor `"balanced"`.
+        Also a class that `y` does not have, which may be misspelt.
+    """
+    if said is None:
+        return ()
+    if not isinstance(said, Mapping) and said != "balanced":
+        raise values.wrong(
+            "`class_weight`", said, 'give a dict from classes to numbers, "balanced" or None'
+        )
+    if isinstance(said, Mapping):
+        for one in said.values():
+            exact = values.exact(one)
+            if exact is None or exact < 0:
+                raise values.wrong("`class_weight`", one, "give numbers of at least 0")
+        for label in said:
+            if label not in classes.tolist():
+                known = ", ".join(map(repr, classes.tolist()))
+                raise values.wrong("a class of `class_weight`", label, f"`y` has {known}")
+    found = compute_class_weight(dict(said) if said != "balanced" else said, classes=classes, y=y)
+    if said == "balanced":
+        return tuple(Fraction(f"{one:.6g}") for one in found.tolist())
+    return tuple(Fraction(repr(one)) for one in found.tolist())
+
+
 class OptimalTreeClassifier(TreeMethods, _Classifier):
     """A decision tree that is proven best among all that satisfy the rules.
 
@@ -119,9 +159,18 @@ class OptimalTreeClassifier(TreeMethods, _Classifier):
         The most leaves.
     min_samples_leaf : int or float
         The fewest training rows in a leaf; a float below 1 is a share of all.
+    min_samples_split : int or float
+        The fewest training rows at a split, as well.
+    min_weight_fraction_leaf : float
+        The least share in a leaf of what all rows weigh by `class_weight` (1 each without it).
+    class_weight : dict, "balanced" or None
+        What an error on a row of each class costs, 1 where a dict does not say it; `"balanced"`
+        is n_rows / (n_classes * rows of the class), to six digits. The mean cost is minimized
+        (`loss` in the spec). Rules, `predict_proba` and sizes count rows as they are.
     cost_complexity : float
         A price per leaf, in units of the objective (as `ccp_alpha`, but of the error rate, and
-        the tree is the best one at that price, not a pruned one).
+        the tree is the best one at that price, not a pruned one). It is `min_impurity_decrease`,
+        too: whatever is cut off the tree, the objective gets worse by this for each leaf less.
     objective : str or measure, optional
         What to minimize, as behind `minimize` in a spec; by default `error_rate`, or
         `expected_loss` where a `loss` is said.
@@ -185,6 +234,9 @@ class OptimalTreeClassifier(TreeMethods, _Classifier):
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: int | float = 1,
+        min_samples_split: int | float = 2,
+        min_weight_fraction_leaf: float = 0.0,
+        class_weight: Any = None,
         cost_complexity: float = 0.0,
         objective: Any = None,
         missing: str = "branch",
@@ -203,6 +255,9 @@ class OptimalTreeClassifier(TreeMethods, _Classifier):
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
+        self.min_samples_split = min_samples_split
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.class_weight = class_weight
         self.cost_complexity = cost_complexity
         self.objective = objective
         self.missing = missing
@@ -215,7 +270,11 @@ class OptimalTreeClassifier(TreeMethods, _Classifier):
         self.n_iter_no_change = n_iter_no_change
 
     def _options(self) -> EstimatorOptions:
-        return EstimatorOptions(**self._said(), objective=self.objective)
+        return EstimatorOptions(
+            **self._said(),
+            leaf_weight=self.min_weight_fraction_leaf,
+            objective=self.objective,
+        )
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The class of each row.

@@ -164,6 +164,7 @@ class OutputConstrainedForestRegressor(RegressorMixin, BaseEstimator):  # type: 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
+        tags.input_tags.sparse = True
         return tags
 
     def _more_tags(self) -> dict[str, Any]:  # before 1.6

@@ -27,8 +27,8 @@ class OptimalPolicyTree(TreeMethods, OptimalEstimator):
 
     Parameters
     ----------
-    rules, groups, spec, settings, max_depth, max_leaf_nodes, min_samples_leaf, missing, \
-time_limit, backend, random_state, n_jobs
+    rules, groups, spec, settings, max_depth, max_leaf_nodes, min_samples_leaf, \
+min_samples_split, missing, time_limit, backend, random_state, n_jobs
         As for `OptimalTreeClassifier`. Rules name choices by the columns of the rewards:
         `"share(drug_a) <= 30%"`.
     by : "reward" or "loss"
@@ -81,6 +81,7 @@ time_limit, backend, random_state, n_jobs
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: int | float = 1,
+        min_samples_split: int | float = 2,
         cost_complexity: float = 0.0,
         objective: Any = None,
         missing: str = "refuse",
@@ -97,6 +98,7 @@ time_limit, backend, random_state, n_jobs
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
+        self.min_samples_split = min_samples_split
         self.cost_complexity = cost_complexity
         self.objective = objective
         self.missing = missing

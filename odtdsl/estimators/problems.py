@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any, Literal
 
 from odtdsl.base.back_ends import able
@@ -34,6 +35,8 @@ class EstimatorOptions:
         The skeleton; `widths` make it a diagram.
     leaf_size, split_size
         Least rows, as whole numbers or shares.
+    leaf_weight
+        The least share in a leaf of what all rows weigh by the prices of their classes.
     objective, price
         What to minimize, and the price per leaf (per split of a diagram).
     missing
@@ -56,6 +59,7 @@ class EstimatorOptions:
     splits: Literal["axis", "hyperplane"] = "axis"
     leaf_size: int | float = 1
     split_size: int | float = 2
+    leaf_weight: float = 0.0
     objective: Any = None
     price: float = 0.0
     missing: str | None = None
@@ -70,11 +74,14 @@ class EstimatorOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The target: its column or columns, the classes in order (none for numbers and choices), and
-    what the columns of choices hold; `timed` where they are a time and an event."""
+    """The target: its column or columns, the classes in order (none for numbers and choices) with
+    the rows of each, what an error on each costs (none: 1), and what the columns of choices hold;
+    `timed` where they are a time and an event."""
 
     names: tuple[str, ...]
     labels: tuple[Value, ...] = ()
+    counts: tuple[int, ...] = ()
+    prices: tuple[Fraction, ...] = ()
     by: Literal["reward", "loss"] | None = None
     timed: bool = False
 
@@ -137,9 +144,11 @@ def problem(options: EstimatorOptions, target: Target, columns: Columns) -> Mode
         model.missing(options.missing)  # type: ignore[arg-type]
     add_rules(model, options.rules, target.names if options.outputs else ())
     add_groups(model, options.groups, columns.masks)
+    _losses(model, target)
     _skeleton(model, options)
     _objective(model, options, target)
     _sizes(model, options)
+    _leaf_weight(model, options.leaf_weight, target)
     _settings(model, options.settings)
     _solve(model, options)
     return model
@@ -278,7 +287,25 @@ def _has_policy(model: Model) -> bool:
     )
 
 
-# ---- skeleton, objective, sizes
+# ---- losses, skeleton, objective, sizes
+
+
+def _losses(model: Model, target: Target) -> None:
+    """An error on each class costs what `class_weight` says."""
+    if not target.prices:
+        return
+    for kind, said in ((ast.Loss, "`loss`"), (ast.Objective, "the objective of `spec`")):
+        if only(model, kind) is not None:
+            raise error(
+                "U602",
+                f"the price of errors is given twice: by `class_weight` and by {said}",
+                helps=("remove one of them",),
+            )
+    for actual, price in zip(target.labels, target.prices, strict=True):
+        for predicted in target.labels:
+            if predicted != actual and price != 1:
+                model.loss(predict=predicted, when=actual, amount=price)
+
 
 AUTO = "auto"
 LONG, SHORT = 60.0, 5.0
@@ -330,6 +357,12 @@ def _objective(model: Model, options: EstimatorOptions, target: Target) -> None:
             "U602",
             "the objective is given twice: by `objective` and by the spec",
             helps=("remove one of them",),
+        )
+    if options.objective is not None and target.prices:
+        raise error(
+            "U602",
+            "`objective` and `class_weight` both say what is minimized",
+            helps=("remove one of them", "or say the prices of errors by `loss` in `rules`"),
         )
     if said is None:
         _minimize(model, options.objective, _model_loss(model, target))
@@ -393,6 +426,39 @@ def _sizes(model: Model, options: EstimatorOptions) -> None:
             name += "_"
         condition = ast.Compare(operands=(ast.Name(name="size"), bound), ops=(">=",))
         append(model, [ast.Rule(name=name, condition=condition, scope=scope)])
+
+
+def _leaf_weight(model: Model, share: float, target: Target) -> None:
+    """The least weight of a leaf as a rule on how many rows of each class it has."""
+    least = values.exact(share)
+    if least is None or not 0 <= least <= Fraction(1, 2):
+        raise values.wrong("`min_weight_fraction_leaf`", share, "pass a share from 0 to 0.5")
+    if least == 0:
+        return
+    prices = target.prices or (Fraction(1),) * len(target.labels)
+    total = sum((p * n for p, n in zip(prices, target.counts, strict=True)), Fraction(0))
+    said = model.spec.statements
+    taken = {one.name for one in said if isinstance(one, ast.Rule | ast.Group | ast.Let)}
+    parts: list[ast.Expr] = []
+    for price, label in zip(prices, target.labels, strict=True):
+        group = f"{target.names[0]}_is_{label}"
+        while group in taken:
+            group += "_"
+        taken.add(group)
+        is_it = ast.Compare(
+            operands=(constructors.name(target.names[0]), values.label(label)), ops=("=",)
+        )
+        append(model, [ast.Group(name=group, condition=is_it)])
+        size = ast.Call(function="size", args=(constructors.name(group),))
+        parts.append(ast.Binary(op="*", left=constructors.number(price), right=size))
+    summed = parts[0]
+    for part in parts[1:]:
+        summed = ast.Binary(op="+", left=summed, right=part)
+    name = "min_weight_fraction_leaf"
+    while name in taken:
+        name += "_"
+    condition = ast.Compare(operands=(summed, constructors.number(least * total)), ops=(">=",))
+    append(model, [ast.Rule(name=name, condition=condition, scope="leaf")])
 
 
 # ---- settings, options of the solve

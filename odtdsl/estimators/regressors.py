@@ -87,8 +87,9 @@ class OptimalTreeRegressor(_Regressor):
 
     Parameters
     ----------
-    rules, groups, spec, settings, max_depth, max_leaf_nodes, min_samples_leaf, missing, \
-time_limit, backend, random_state, n_jobs, early_stopping, validation_fraction, n_iter_no_change
+    rules, groups, spec, settings, max_depth, max_leaf_nodes, min_samples_leaf, \
+min_samples_split, missing, time_limit, backend, random_state, n_jobs, early_stopping, \
+validation_fraction, n_iter_no_change
         As for `OptimalTreeClassifier`.
     criterion : "squared_error", "absolute_error" or "poisson"
         The loss; `poisson` needs targets of at least 0.
@@ -124,6 +125,7 @@ time_limit, backend, random_state, n_jobs, early_stopping, validation_fraction, 
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: int | float = 1,
+        min_samples_split: int | float = 2,
         cost_complexity: float = 0.0,
         objective: Any = None,
         missing: str = "refuse",
@@ -143,6 +145,7 @@ time_limit, backend, random_state, n_jobs, early_stopping, validation_fraction, 
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
+        self.min_samples_split = min_samples_split
         self.cost_complexity = cost_complexity
         self.objective = objective
         self.missing = missing
@@ -172,7 +175,7 @@ class OutputConstrainedTreeRegressor(_Regressor):
     step : float, optional
         A grid of outputs, such as 1 for whole numbers.
     criterion, groups, spec, settings, max_depth, max_leaf_nodes, min_samples_leaf, \
-cost_complexity, objective, missing, time_limit, backend, random_state, n_jobs
+min_samples_split, cost_complexity, objective, missing, time_limit, backend, random_state, n_jobs
         As for `OptimalTreeRegressor`. Proofs are for depths to 3 or so: deeper trees are for
         `backend="greedy"`.
 
@@ -208,6 +211,7 @@ cost_complexity, objective, missing, time_limit, backend, random_state, n_jobs
         max_depth: int | None = None,
         max_leaf_nodes: int | None = None,
         min_samples_leaf: int | float = 1,
+        min_samples_split: int | float = 2,
         cost_complexity: float = 0.0,
         objective: Any = None,
         missing: str = "refuse",
@@ -227,6 +231,7 @@ cost_complexity, objective, missing, time_limit, backend, random_state, n_jobs
         self.max_depth = max_depth
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
+        self.min_samples_split = min_samples_split
         self.cost_complexity = cost_complexity
         self.objective = objective
         self.missing = missing
