@@ -5,7 +5,7 @@
 One thread, processor time, medians of paired runs. Both get the same 0/1 columns, as pystreed's own
 binarizer makes them of the numbers; the engine also gets the numbers as they are ("as numbers"),
 and proves trees without bins. Sets are those that come with scikit-survival, which pystreed asks
-for, and one of `odtdsl.datasets.survival`. `--docs` puts the table into `docs/explanation/exact-measured.md`.
+for, and one of `odtdsl.datasets.survival`. `--docs` puts the table into the measured figures.
 """
 
 from __future__ import annotations
