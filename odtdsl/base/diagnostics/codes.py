@@ -56,6 +56,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U213", "rows where the path of a file is expected", ""),
     ("U214", "a number to predict on that matches several values of its column", ""),
     ("U215", "survival curves of a tree that predicts something else", ""),
+    ("U217", "rows or groups on which a model cannot be evaluated", ""),
     ("U216", "a time at which survival is asked for that is none", ""),
     # ---- S: syntax
     ("S001", "something unexpected", "drop 5"),

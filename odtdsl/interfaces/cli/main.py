@@ -40,7 +40,7 @@ from odtdsl.interfaces.cli.export import Export
 from odtdsl.interfaces.cli.formulas import Compile, Decode
 from odtdsl.interfaces.cli.init import Init
 from odtdsl.interfaces.cli.lsp import Lsp
-from odtdsl.interfaces.cli.models import Audit, Predict, Why
+from odtdsl.interfaces.cli.models import Audit, Evaluate, Predict, Why
 from odtdsl.interfaces.cli.report import Report
 from odtdsl.interfaces.cli.solve import Compare, Solve
 from odtdsl.interfaces.cli.tune import Tune
@@ -221,6 +221,7 @@ app = group(
     Lsp,
     Export,
     Predict,
+    Evaluate,
     Audit,
     Why,
     Rules,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
@@ -15,10 +15,13 @@ from odtdsl.interfaces.cli.commands import Argument, Command, Force, Json, OnSpe
 from odtdsl.interfaces.cli.common import OK, WRONG, print_json, print_lines, warn
 from odtdsl.interfaces.cli.outputs import check_outputs
 
+if TYPE_CHECKING:
+    from odtdsl.datasets.table import Table
+
 
 @dataclass(frozen=True, kw_only=True)
-class Predict(Command):
-    """Predict rows with a saved tree or diagram; prints columns, or a JSON list."""
+class OnRows(Command):
+    """A command about a saved model and the rows of a file."""
 
     model: Annotated[Path, Argument(help="A saved tree, or a saved `solve --json`.")]
     data: Annotated[Path, Argument(help="Rows: CSV, TSV, Parquet or ARFF.")]
@@ -29,6 +32,28 @@ class Predict(Command):
     no_header: Annotated[
         bool, Option("--no-header", help="The first line holds data, not names.")
     ] = False
+
+    def rows(self) -> Table:
+        """The rows of the file."""
+        from odtdsl.datasets.readers import read
+        from odtdsl.datasets.request import DataRequest
+
+        request = DataRequest(
+            kind="file",
+            name=str(self.data.absolute()),
+            na=tuple(self.na or ()),
+            separator=self.separator,
+            decimal=self.decimal,
+            thousands=self.thousands,
+            header=not self.no_header,
+        )
+        return read(request, base=Path())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Predict(OnRows):
+    """Predict rows with a saved tree or diagram; prints columns, or a JSON list."""
+
     at: Annotated[
         list[str] | None, Option(help="Of a survival tree: a time at which to say who survives.")
     ] = None
@@ -41,25 +66,14 @@ class Predict(Command):
     def run(self) -> int:
         """Print or write what a saved model predicts for the rows of a file."""
         from odtdsl.base.files import holds, write_text
-        from odtdsl.datasets.readers import read
-        from odtdsl.datasets.request import DataRequest
         from odtdsl.interfaces.api import load_model
         from odtdsl.predictors.leaves import leaves_of
 
         reads = [("the model", self.model), ("the rows", self.data)]
         check_outputs({"out": self.out}, reads, force=True)
         saved = load_model(self.model)
-        request = DataRequest(
-            kind="file",
-            name=str(self.data.absolute()),
-            na=tuple(self.na or ()),
-            separator=self.separator,
-            decimal=self.decimal,
-            thousands=self.thousands,
-            header=not self.no_header,
-        )
         times = [_time(one) for one in self.at or ()]
-        rows = read(request, base=Path())
+        rows = self.rows()
         ends = saved.apply(rows).tolist()
         columns = leaves_of(saved).columns(saved)
         names = [*columns, *(f"survival_{one}" for one in self.at or ())]
@@ -98,6 +112,30 @@ def _csv(rows: Iterable[Iterable[object]]) -> str:
     file = io.StringIO()
     csv.writer(file, lineterminator="\n").writerows(rows)
     return file.getvalue()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(OnRows):
+    """Measure a saved model on rows whose truth is known, with intervals, also by group."""
+
+    by: Annotated[str | None, Option(help="A column that parts the rows into groups.")] = None
+    draws: Annotated[int, Option(least=100, most=100_000, help="Draws of the bootstrap.")] = 2000
+    seed: Annotated[int, Option(least=0, most=2**31 - 1, help="Seed of the bootstrap.")] = 0
+    as_json: Json = False
+
+    def run(self) -> int:
+        """Print accuracy, recall, precision, ROC AUC and more, or the errors of numbers."""
+        from odtdsl.insight.evaluation import evaluate
+        from odtdsl.interfaces.api import load_model
+        from odtdsl.presentation.evaluation import lines
+
+        model = load_model(self.model)
+        found = evaluate(model, self.rows(), by=self.by, draws=self.draws, seed=self.seed)
+        if self.as_json:
+            print_json(found.to_json())
+        else:
+            print_lines(lines(found))
+        return OK
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,4 +217,4 @@ def _asked_row(row: int | None, cells: list[str]) -> int | dict[str, str | None]
     return row if row is not None else {name.strip(): value or None for name, _, value in parts}
 
 
-__all__ = ["Audit", "Predict", "Why"]
+__all__ = ["Audit", "Evaluate", "Predict", "Why"]

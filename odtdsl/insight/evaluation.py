@@ -1,0 +1,379 @@
+"""How good a saved model is on rows whose truth is known, each measure with an interval.
+
+All measures of classes are functions of one table: how many rows of each true class end at each
+leaf. A bootstrap of rows draws that table from a multinomial distribution, so that thousands of
+draws of a million rows cost no more than those of a hundred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from odtdsl.base.diagnostics.model import error
+from odtdsl.base.numbers import as_number
+from odtdsl.datasets.dataset import Value
+from odtdsl.datasets.table import BoolArray, FloatArray, IntArray, RawColumn, Table
+from odtdsl.predictors.leaves import leaf_shares
+from odtdsl.predictors.predictor import Predictor
+from odtdsl.predictors.wording import label_text
+
+DRAWS = 2000
+LEVEL = 0.95
+MOST_GROUPS = 20
+_MOST_CELLS = 2**26
+"""Of numbers drawn at a time."""
+_MOST_DRAWN = 2 * 10**8
+"""Of numbers: fewer draws are made of more rows, whose intervals are narrow anyway."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """One measure on some rows.
+
+    Attributes
+    ----------
+    name
+        Such as `accuracy` or `recall(yes)`.
+    value
+        NaN where it is a share of no row.
+    low, high
+        The 2.5% and the 97.5% quantile over bootstrap draws of the rows, of those draws in which it
+        is defined; NaN where it is in none.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Name, value and interval; None for what is undefined."""
+        values = {"value": self.value, "low": self.low, "high": self.high}
+        return {
+            "measure": self.name,
+            **{k: None if np.isnan(v) else as_number(v) for k, v in values.items()},
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """The measures of all rows, or of those of one group.
+
+    Attributes
+    ----------
+    group
+        The value of the column that rows are grouped by; None for all rows.
+    confusion
+        Rows by true class (first) and predicted class; empty for numbers.
+    calibration
+        For each leaf that rows reach: its number, the rows, the class that it predicts, the share
+        of that class in training (what `predict_proba` says) and here; empty for numbers.
+    """
+
+    group: str | None
+    rows: int
+    measures: tuple[Measure, ...]
+    confusion: tuple[tuple[int, ...], ...] = ()
+    calibration: tuple[tuple[int, int, str, float, float], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as values of JSON."""
+        return {
+            "group": self.group,
+            "rows": self.rows,
+            "measures": [measure.to_json() for measure in self.measures],
+            "confusion": [list(line) for line in self.confusion],
+            "calibration": [
+                {"leaf": leaf, "rows": rows, "predicts": label, "expected": p, "observed": q}
+                for leaf, rows, label, p, q in self.calibration
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """What a model does on rows whose truth is known.
+
+    Attributes
+    ----------
+    target
+        The column, or columns, that it predicts.
+    classes
+        What it can predict, in the order of `Part.confusion`; empty for numbers.
+    by
+        The column that the later parts are grouped by, if any.
+    left_out
+        Rows whose truth is missing, or a class that the model does not know.
+    parts
+        All rows first, then the groups by the number of their rows.
+    """
+
+    target: tuple[str, ...]
+    classes: tuple[str, ...]
+    by: str | None
+    left_out: int
+    parts: tuple[Part, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as values of JSON."""
+        return {
+            "target": list(self.target),
+            "classes": list(self.classes),
+            "by": self.by,
+            "left_out": self.left_out,
+            "level": LEVEL,
+            "parts": [part.to_json() for part in self.parts],
+        }
+
+
+def evaluate(
+    model: Predictor, table: Table, *, by: str | None = None, draws: int = DRAWS, seed: int = 0
+) -> Evaluation:
+    """Measure a model on rows whose truth is known.
+
+    Parameters
+    ----------
+    model
+        Of classes or of numbers.
+    table
+        The rows, with the columns of the target.
+    by
+        A column; its values (at most 20) part the rows into groups.
+    draws, seed
+        Of the bootstrap (Efron 1979), with percentile intervals of 95%.
+
+    Raises
+    ------
+    OdtError
+        As `Predictor.apply`. U217: no such column, a target that is not measured, no row
+        with a known truth, or too many groups.
+    """
+    wanted = [*model.targets, *([by] if by is not None else [])]
+    for name in wanted:
+        if name not in table.columns:
+            raise error(
+                "U217",
+                f"{table.name} has no column `{name}`",
+                notes=(f"its columns are {', '.join(f'`{n}`' for n in list(table.columns)[:20])}",),
+                helps=("the truth must be among the rows; `odt predict` does without it",)
+                if name != by
+                else (),
+            )
+    if model.target_kind not in ("class", "number"):
+        raise error(
+            "U217",
+            f"models of the kind `{model.target_kind}` are not measured on rows alone",
+            helps=("`odt audit SPEC MODEL --data FILE` tells the objective and all rules on them",),
+        )
+    measured = _Classes(model, table) if model.classes else _Numbers(model, table)
+    if not measured.known.any():
+        raise error("U217", f"no row of {table.name} has a known `{model.targets[0]}`")
+    rng = np.random.default_rng(seed)
+    parts = [measured.part(None, measured.known, draws, rng)]
+    for name, rows in _groups(table.columns[by], measured.known) if by is not None else ():
+        parts.append(measured.part(name, rows, draws, rng))
+    return Evaluation(
+        target=model.targets,
+        classes=tuple(label_text(label) for label in model.classes),
+        by=by,
+        left_out=int((~measured.known).sum()),
+        parts=tuple(parts),
+    )
+
+
+def _groups(column: RawColumn, known: BoolArray) -> Iterator[tuple[str, BoolArray]]:
+    """The known rows of each value, those of most rows first; rows without a value last."""
+    words, places = column.distinct
+    counts = np.bincount(places[known & (places >= 0)], minlength=len(words))
+    if np.count_nonzero(counts) > MOST_GROUPS:
+        raise error(
+            "U217",
+            f"`{column.name}` has {np.count_nonzero(counts):,} values, too many for groups",
+            helps=(f"choose a column of at most {MOST_GROUPS} values",),
+        )
+    for at in np.argsort(-counts, kind="stable").tolist():
+        if counts[at]:
+            yield words[at], known & (places == at)
+    if (known & column.missing).any():
+        yield "missing", known & column.missing
+
+
+def _measure(name: str, value: float, drawn: FloatArray) -> Measure:
+    defined = drawn[~np.isnan(drawn)]
+    low, high = (np.nan, np.nan)
+    if len(defined) and not np.isnan(value):
+        low, high = np.quantile(defined, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    return Measure(name=name, value=float(value), low=float(low), high=float(high))
+
+
+# ---- classes
+
+
+class _Classes:
+    """Rows of classes as counts of leaves and true classes."""
+
+    def __init__(self, model: Predictor, table: Table) -> None:
+        self.model = model
+        self.ends = model.apply(table)
+        self.truth = _codes(table.columns[model.targets[0]], model.classes)
+        self.known: BoolArray = self.truth >= 0
+        many = len(model.classes)
+        self.names = [label_text(label) for label in model.classes]
+        self.predicted = np.array([leaf.label for leaf in model.ends], dtype=np.int64)
+        self.shares = np.array([leaf_shares(leaf, many) for leaf in model.ends])
+        weights = np.array([leaf.class_weights or (0.0,) * many for leaf in model.ends])
+        self.most_often = int(weights.sum(axis=0).argmax())
+
+    def part(
+        self, group: str | None, rows: BoolArray, draws: int, rng: np.random.Generator
+    ) -> Part:
+        """The measures of some rows."""
+        many = len(self.names)
+        shape = (len(self.predicted), many)
+        places = self.ends[rows] * many + self.truth[rows]
+        counts = np.bincount(places, minlength=shape[0] * shape[1])
+        n = int(counts.sum())
+        used = np.flatnonzero(counts)
+        drawn = np.zeros((draws, len(counts)), dtype=np.int64)
+        drawn[:, used] = rng.multinomial(n, counts[used] / n, size=draws)
+        both = np.concatenate([counts[None], drawn]).reshape(-1, *shape)
+        measures = [_measure(name, v[0], v[1:]) for name, v in self._measures(both)]
+        confusion = np.zeros((many, many), dtype=np.int64)
+        np.add.at(confusion.T, self.predicted, both[0])
+        return Part(
+            group=group,
+            rows=n,
+            measures=tuple(measures),
+            confusion=tuple(map(tuple, confusion.tolist())),
+            calibration=tuple(self._calibration(both[0])),
+        )
+
+    def _measures(self, counts: IntArray) -> Iterator[tuple[str, FloatArray]]:
+        """Each measure of tables (n, leaves, classes), float64 (n,)."""
+        n = counts.sum(axis=(1, 2))
+        classes = counts.sum(axis=1)
+        hit = np.zeros(classes.shape, dtype=np.int64)
+        said = np.zeros(classes.shape, dtype=np.int64)
+        for leaf, label in enumerate(self.predicted):
+            hit[:, label] += counts[:, leaf, label]
+            said[:, label] += counts[:, leaf].sum(axis=1)
+        recall, precision = _ratio(hit, classes), _ratio(hit, said)
+        yield "accuracy", _ratio(hit.sum(axis=1), n)
+        yield "always the most frequent class", _ratio(classes[:, self.most_often], n)
+        yield "balanced accuracy", _mean_of_defined(recall)
+        auc = np.stack([self._auc(counts, label) for label in range(len(self.names))], axis=1)
+        yield "ROC AUC" if len(self.names) == 2 else "ROC AUC, mean", _mean_of_defined(auc)
+        missed = ((np.eye(len(self.names)) - self.shares[:, None, :]) ** 2).sum(axis=2)
+        halved = 2 if len(self.names) == 2 else 1  # of two classes one says it all
+        yield "Brier score", _ratio((counts * missed).sum(axis=(1, 2)), halved * n)
+        f1 = _ratio(2 * hit, classes + said)
+        for label, name in enumerate(self.names):
+            yield f"recall({name})", recall[:, label]
+            yield f"precision({name})", precision[:, label]
+            yield f"F1({name})", f1[:, label]
+            if len(self.names) > 2:
+                yield f"ROC AUC({name})", auc[:, label]
+
+    def _auc(self, counts: IntArray, label: int) -> FloatArray:
+        """The share of pairs of a row of the class and another one that stand in the right order
+        by the class's share at their leaves; ties count half (Fawcett 2006)."""
+        scores, at = np.unique(self.shares[:, label], return_inverse=True)
+        positive = np.zeros((len(counts), len(scores)))
+        negative = np.zeros_like(positive)
+        for leaf, place in enumerate(at):
+            positive[:, place] += counts[:, leaf, label]
+            negative[:, place] += counts[:, leaf].sum(axis=1) - counts[:, leaf, label]
+        below = negative.cumsum(axis=1) - negative / 2
+        pairs = positive.sum(axis=1) * negative.sum(axis=1)
+        return _ratio((positive * below).sum(axis=1), pairs)
+
+    def _calibration(self, counts: IntArray) -> Iterator[tuple[int, int, str, float, float]]:
+        for leaf, label in enumerate(self.predicted.tolist()):
+            n = int(counts[leaf].sum())
+            if n:
+                expected = float(self.shares[leaf, label])
+                yield leaf, n, self.names[label], expected, float(counts[leaf, label] / n)
+
+
+def _codes(column: RawColumn, classes: tuple[Value, ...]) -> IntArray:
+    """int64 (n_rows,): the place of each cell among the classes; -1 where it is missing or none."""
+    words, places = column.distinct
+    by_text = {label_text(label): at for at, label in enumerate(classes)}
+    by_number = {float(label): at for at, label in enumerate(classes) if not isinstance(label, str)}
+    codes = [by_text.get(word, _by_number(word, by_number)) for word in words]
+    found: IntArray = np.array([*codes, -1], dtype=np.int64)[places]
+    return found
+
+
+def _by_number(word: str, by_number: dict[float, int]) -> int:
+    try:
+        return by_number.get(float(word), -1)
+    except ValueError:
+        return -1
+
+
+def _ratio(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> FloatArray:
+    """NaN for a share of nothing."""
+    out = np.full(np.broadcast(above, below).shape, np.nan)
+    found: FloatArray = np.divide(above, below, out=out, where=below != 0)
+    return found
+
+
+def _mean_of_defined(values: FloatArray) -> FloatArray:
+    defined = ~np.isnan(values)
+    return _ratio(np.where(defined, values, 0.0).sum(axis=1), defined.sum(axis=1))
+
+
+# ---- numbers
+
+
+class _Numbers:
+    """Rows of numbers as errors of each target."""
+
+    def __init__(self, model: Predictor, table: Table) -> None:
+        self.targets = model.targets
+        columns = [_numbers(table.columns[name]) for name in model.targets]
+        self.truth = np.stack(columns, axis=1)
+        self.outputs = model.outputs(table)
+        self.known: BoolArray = np.asarray(~np.isnan(self.truth).any(axis=1))
+
+    def part(
+        self, group: str | None, rows: BoolArray, draws: int, rng: np.random.Generator
+    ) -> Part:
+        """The measures of some rows."""
+        truth, off = self.truth[rows], (self.truth - self.outputs)[rows]
+        sums = np.stack([off**2, np.abs(off), truth, truth**2])  # (4, rows, targets)
+        n = len(truth)
+        draws = min(draws, max(100, _MOST_DRAWN // n))
+        means = np.empty((draws + 1, *sums.shape[::2]))
+        means[0] = sums.mean(axis=1)
+        step = max(1, _MOST_CELLS // n)
+        for first in range(1, draws + 1, step):
+            last = min(draws + 1, first + step)
+            weights = rng.multinomial(n, np.full(n, 1 / n), size=last - first)
+            means[first:last] = np.einsum("dn,snt->dst", weights / n, sums)
+        return Part(
+            group=group,
+            rows=n,
+            measures=tuple(_measure(name, v[0], v[1:]) for name, v in self._measures(means)),
+        )
+
+    def _measures(self, means: FloatArray) -> Iterator[tuple[str, FloatArray]]:
+        for at, name in enumerate(self.targets):
+            of = f"({name})" if len(self.targets) > 1 else ""
+            squared, absolute, mean, square = means[:, :, at].T
+            yield f"mean squared error{of}", squared
+            yield f"root mean squared error{of}", np.sqrt(squared)
+            yield f"mean absolute error{of}", absolute
+            yield f"R2{of}", 1 - _ratio(squared, np.maximum(square - mean**2, 0))
+
+
+def _numbers(column: RawColumn) -> FloatArray:
+    if column.numbers is None:
+        raise error("U217", f"the truth `{column.name}` is not a column of numbers")
+    return column.numbers

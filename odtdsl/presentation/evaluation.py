@@ -1,0 +1,63 @@
+"""What `odt evaluate` prints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from odtdsl.insight.evaluation import LEVEL, Evaluation, Measure, Part
+from odtdsl.presentation.console import counted, table
+
+
+def lines(found: Evaluation) -> Iterator[str]:
+    """An evaluation of a model, as text."""
+    first, *groups = found.parts
+    said = f"; {counted(found.left_out, 'row')} left out: no truth, or an unknown class"
+    yield f"{counted(first.rows, 'row')}{said if found.left_out else ''}"
+    yield ""
+    yield from _measures([first, *groups], found)
+    if first.confusion:
+        yield ""
+        yield "rows by true class (left) and prediction (above):"
+        head = ["", *found.classes]
+        body = [
+            [c, *map(str, line)] for c, line in zip(found.classes, first.confusion, strict=True)
+        ]
+        yield from table([head, *body], indent="  ")
+        yield ""
+        yield "leaves: what they predict, its share in training, and its share here"
+        head = ["leaf", "predicts", "rows", "training", "here"]
+        rows = [
+            [str(leaf), label, str(n), f"{expected:.1%}", f"{observed:.1%}"]
+            for leaf, n, label, expected, observed in first.calibration
+        ]
+        yield from table([head, *rows], indent="  ")
+
+
+def _measures(parts: list[Part], found: Evaluation) -> Iterator[str]:
+    interval = f"{LEVEL:.0%} interval"
+    if len(parts) == 1:
+        rows = [[m.name, _value(m.value), _interval(m)] for m in parts[0].measures]
+        yield from table([["measure", "value", interval], *rows])
+        return
+    names = ["all rows", *(f"{found.by} = {part.group}" for part in parts[1:])]
+    yield from table(
+        [
+            ["measure", *names],
+            ["rows", *(str(part.rows) for part in parts)],
+            *(
+                [same[0].name, *(f"{_value(m.value)} {_interval(m)}" for m in same)]
+                for same in zip(*(part.measures for part in parts), strict=True)
+            ),
+        ]
+    )
+
+
+def _value(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.4g}"
+
+
+def _interval(measure: Measure) -> str:
+    if math.isnan(measure.low):
+        return ""
+    return f"[{measure.low:.4g}, {measure.high:.4g}]"

@@ -1,0 +1,144 @@
+"""`odt evaluate`: measures are scikit-learn's, intervals those of a bootstrap of rows."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scale import scaled
+from sklearn import metrics
+
+import odtdsl
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.datasets.frames import read_frame
+from odtdsl.insight.evaluation import Evaluation, evaluate
+from odtdsl.predictors.predictor import Predictor
+
+
+def solved(frame: dict[str, Any], spec: str) -> Predictor:
+    model = odtdsl.solve(spec, frame=frame).model
+    assert model is not None
+    return model
+
+
+def values(found: Evaluation, part: int = 0) -> dict[str, float]:
+    return {measure.name: measure.value for measure in found.parts[part].measures}
+
+
+@pytest.mark.parametrize("classes", [["no", "yes"], [1, 2, 3], ["a", "b", "c", "d"]])
+def test_classes_are_measured_as_by_scikit_learn(classes: list[Any]) -> None:
+    rng = np.random.default_rng(len(classes))
+    for _ in range(scaled(40)):
+        n = int(rng.integers(30, 80))
+        x = rng.integers(0, 9, size=(n, 2))
+        truth = [classes[i] for i in (x[:, 0] * len(classes) // 9).tolist()]
+        mixed = [
+            t if rng.random() < 0.7 else classes[int(rng.integers(len(classes)))] for t in truth
+        ]
+        frame = {"x": x[:, 0].tolist(), "z": x[:, 1].tolist(), "y": mixed}
+        model = solved(frame, "data frame target y: class tree depth <= 2 minimize errors")
+        found = evaluate(model, read_frame(frame), draws=100)
+        got = values(found)
+        said, shares = model.predict(frame), model.predict_proba(frame)
+        true = np.array(mixed)
+        assert got["accuracy"] == pytest.approx(metrics.accuracy_score(true, said))
+        assert got["balanced accuracy"] == pytest.approx(
+            metrics.balanced_accuracy_score(true, said)
+        )
+        np.testing.assert_array_equal(
+            found.parts[0].confusion, metrics.confusion_matrix(true, said, labels=classes)
+        )
+        for at, name in enumerate(classes):
+            one = true == name
+            of = f"ROC AUC({name})" if len(classes) > 2 else "ROC AUC"
+            assert got[of] == pytest.approx(metrics.roc_auc_score(one, shares[:, at]))
+            assert got[f"recall({name})"] == pytest.approx(metrics.recall_score(one, said == name))
+            f1 = metrics.f1_score(one, said == name, zero_division=0)
+            assert got[f"F1({name})"] == pytest.approx(f1)
+        if len(classes) == 2:
+            brier = metrics.brier_score_loss(true == classes[1], shares[:, 1])
+            assert got["Brier score"] == pytest.approx(brier)
+        assert sum(rows for _, rows, *_ in found.parts[0].calibration) == n
+
+
+def test_numbers_are_measured_as_by_scikit_learn() -> None:
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=50), rng.normal(size=50)
+    frame = {"x": x.tolist(), "y": (y + (x > 0)).tolist()}
+    model = solved(frame, "data frame target y: number tree depth <= 2 minimize mse")
+    got, said = values(evaluate(model, read_frame(frame))), model.predict(frame)
+    true = np.array(frame["y"])
+    assert got["mean squared error"] == pytest.approx(metrics.mean_squared_error(true, said))
+    assert got["mean absolute error"] == pytest.approx(metrics.mean_absolute_error(true, said))
+    assert got["R2"] == pytest.approx(metrics.r2_score(true, said))
+
+
+def test_intervals_are_those_of_drawn_rows() -> None:
+    """Against rows drawn one by one; the same seed gives the same interval."""
+    rng = np.random.default_rng(2)
+    x = rng.integers(0, 9, size=120)
+    y = np.where(rng.random(120) < 0.2, x < 5, x >= 5).astype(int)
+    frame = {"x": x.tolist(), "y": y.tolist()}
+    model = solved(frame, "data frame target y: class tree depth <= 1 minimize errors")
+    found = evaluate(model, read_frame(frame))
+    assert found == evaluate(model, read_frame(frame))
+    right = model.predict(frame) == y
+    drawn = [right[rng.integers(0, 120, 120)].mean() for _ in range(4000)]
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    first = found.parts[0].measures[0]
+    assert first.name == "accuracy"
+    assert first.low == pytest.approx(low, abs=0.012)
+    assert first.high == pytest.approx(high, abs=0.012)
+
+
+def test_groups_and_rows_without_a_truth() -> None:
+    frame: dict[str, Any] = {"x": [1, 2, 3, 4, 5, 6], "y": ["a", "b", "a", "b", "b", "b"]}
+    model = solved(frame, "data frame target y tree depth <= 1 minimize errors")
+    rows = {
+        "x": [1, 2, 9, 9, 1],
+        "y": ["a", None, "b", "c", "b"],
+        "g": ["u", "u", "v", "v", None],
+    }
+    found = evaluate(model, read_frame(rows), by="g")
+    assert (found.left_out, found.parts[0].rows) == (2, 3)
+    assert [(part.group, part.rows) for part in found.parts[1:]] == [
+        ("u", 1),
+        ("v", 1),
+        ("missing", 1),
+    ]
+    assert np.isnan(values(found, 1)["ROC AUC"])
+    for wrong in ({"x": [1]}, {"x": [1], "y": [None]}, {"x": [1], "y": ["c"]}):
+        with pytest.raises(OdtError, match=r"U217|no row|no column"):
+            evaluate(model, read_frame(wrong))
+    with pytest.raises(OdtError, match="no column `h`"):
+        evaluate(model, read_frame(rows), by="h")
+    many = {"x": list(range(30)), "y": ["a"] * 30}
+    with pytest.raises(OdtError, match="30 values"):
+        evaluate(model, read_frame(many), by="x")
+
+
+def test_the_command(tmp_path: Path) -> None:
+    rows = "x,s,y\n" + "\n".join(f"{i},{'mf'[i % 2]},{int(i > 9)}" for i in range(20))
+    (tmp_path / "rows.csv").write_text(rows)
+    (tmp_path / "s.odt").write_text('data "rows.csv"\ntarget y\ntree depth <= 1\nminimize errors\n')
+
+    def odt(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "odtdsl", *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    odt("solve", "s.odt", "--out", "t.json")
+    text = odt("evaluate", "t.json", "rows.csv", "--by", "s").stdout
+    assert "rows by true class (left) and prediction (above):" in text
+    found = json.loads(odt("evaluate", "t.json", "rows.csv", "--json").stdout)
+    assert found["parts"][0]["measures"][0]["value"] == 1
+    assert odt("evaluate", "t.json", "rows.csv", "--by", "y2").returncode == 1
