@@ -68,7 +68,10 @@ def rules() -> Iterator[str]:
         yield f"- **{scope}**: {what}: {', '.join(words)}"
     quotients = (f"[`{t['name']}`](#{_anchor(t)})" for t in terms if t["quotient"])
     yield ""
-    yield f"Quotients can be compared only with constants: {', '.join(quotients)}."
+    yield (
+        f"Quotients can be compared only with constants: {', '.join(quotients)}. Of these `f1`, "
+        "`precision` and `negative_predictive_value` can be maximized, each alone in its stage."
+    )
     for term in terms:
         yield ""
         yield from _term(term)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from odtdsl.backends.base import BackEnd
+from odtdsl.backends.quotients import linear
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (
     Atom,
@@ -25,6 +26,7 @@ from odtdsl.problem.ir.forms import (
     Origin,
     OutputSet,
     PathTotal,
+    QuotientStage,
     RegressionStage,
     Root,
     Used,
@@ -94,6 +96,11 @@ def _needs(core: Core) -> Iterator[Need]:
                     yield plain(Form.OBJECTIVE_MAX, OBJECTIVE)
                 if stage.path_sum is not None:
                     yield plain(Form.OBJECTIVE_PATH_SUM, OBJECTIVE)
+            case QuotientStage():
+                yield plain(Form.OBJECTIVE_QUOTIENT, OBJECTIVE)
+                yield plain(Form.OBJECTIVE_LINEAR, OBJECTIVE)
+                if stage is not core.objective[-1]:
+                    yield plain(Form.LINEAR_MODEL, OBJECTIVE)
 
 
 def form_of(atom: Atom, scope: Scope) -> Form:
@@ -148,5 +155,5 @@ def refusals(
         return tuple(found)
     return tuple(
         Refusal(need=Need(form=one.form, inside_or=False, origin=one.origin), reason=one.reason)
-        for one in engine.objections(core)
+        for one in engine.objections(linear(core))
     )

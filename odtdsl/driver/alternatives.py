@@ -439,7 +439,7 @@ _ENDED: dict[Ended, Stopped] = {
 def _check(analysis: Analysis, core: Core, wish: str) -> None:
     """One back end lists trees, and only trees with classes."""
     from odtdsl.backends.exact.enumeration import enumerate_objections
-    from odtdsl.driver.choice import choose, refused
+    from odtdsl.driver.choice import choose, refuse_quotients, refused
 
     lists = able("list")
     if wish not in (AUTO, lists):
@@ -450,6 +450,7 @@ def _check(analysis: Analysis, core: Core, wish: str) -> None:
         )
     if isinstance(core.skeleton, DiagramSkeleton):
         raise error("B103", "only trees can be listed, not diagrams")
+    refuse_quotients(core, analysis.problem.source, "lists of trees")
     choice = choose(core, lists)
     if choice.name is None:
         raise refused(choice, lists, analysis.problem.source)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from odtdsl.backends.auto.backend import Choice, choose
 from odtdsl.backends.base import Support
 from odtdsl.backends.needs import Need, needs
+from odtdsl.backends.quotients import place_of
 from odtdsl.backends.registry import back_end
 from odtdsl.base.back_ends import AUTO, names, proves
-from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError
+from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.base.source import Source
 from odtdsl.problem.ir.forms import Core, Form
 
@@ -67,6 +68,18 @@ def refused(choice: Choice, wish: str, source: Source | None) -> OdtError:
     )
 
 
+def refuse_quotients(core: Core, source: Source | None, asked: str) -> None:
+    """B102 where an objective is a quotient, and what is asked has one search or program only."""
+    if place_of(core) is None:
+        return
+    raise error(
+        "B102",
+        f"{asked} take no quotient in the objective, which needs several searches",
+        helps=('use `odt solve`, or make the quotient a rule, such as `f1("yes") >= 60%`',),
+        source=source,
+    )
+
+
 def _near(choice: Choice) -> list[str]:
     """The proving back ends, but for those without number targets where another one has them."""
     proving = [(name, reasons) for name, reasons in choice.refusals if proves(name)]
@@ -85,4 +98,13 @@ def _subject(need: Need) -> str:
     return f"rule `{need.origin.rule}` ({need.form.value}{inside})"
 
 
-__all__ = ["Choice", "Support", "Supported", "back_end", "choose", "refused", "supported"]
+__all__ = [
+    "Choice",
+    "Support",
+    "Supported",
+    "back_end",
+    "choose",
+    "refuse_quotients",
+    "refused",
+    "supported",
+]

@@ -8,6 +8,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING, Any, Unpack
 
 from odtdsl.backends.base import Status
+from odtdsl.backends.quotients import linear
 from odtdsl.backends.registry import back_end
 from odtdsl.base.back_ends import Variant, entry_of, names, read_variant, variants
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
@@ -154,11 +155,11 @@ def _refusal(core: Core, engine: str, variant: Variant) -> str:
         return f"{first.need.form.value} of `{first.need.origin.rule}`: {first.reason}"
     made = back_end(engine, variant)
     try:
-        made.check(core)
+        made.check(linear(core))
     except OdtError as refused:
         first_one = refused.diagnostics[0]
         return "; ".join((first_one.message, *first_one.notes))
-    return made.same_as_default(core)
+    return made.same_as_default(linear(core))
 
 
 # ---- proofs against each other

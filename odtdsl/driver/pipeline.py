@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from odtdsl.auditor.audit import Audit, audit
 from odtdsl.backends.answers import same, unfounded, with_model
+from odtdsl.backends.auto.backend import Course
 from odtdsl.backends.auto.portfolio import Portfolio
 from odtdsl.backends.base import (
     Limits,
@@ -23,6 +24,7 @@ from odtdsl.backends.base import (
     relative_gap,
 )
 from odtdsl.backends.progress import ProgressRelay
+from odtdsl.backends.quotients import linear
 from odtdsl.backends.stopping import Patience
 from odtdsl.base.back_ends import Variant, able, entry_of
 from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError, error
@@ -30,7 +32,15 @@ from odtdsl.base.interrupts import interruptible
 from odtdsl.base.limits import counting
 from odtdsl.base.memory import Guard
 from odtdsl.datasets.digest import digest
-from odtdsl.driver.choice import Choice, Supported, back_end, choose, refused, supported
+from odtdsl.driver.choice import (
+    Choice,
+    Supported,
+    back_end,
+    choose,
+    refuse_quotients,
+    refused,
+    supported,
+)
 from odtdsl.driver.overrides import Overrides, overridden, unused
 from odtdsl.driver.reporting import Unpacking, as_written, reporting, user_value
 from odtdsl.driver.result import Result, Stage
@@ -103,8 +113,8 @@ def plan(
     sizes: tuple[tuple[tuple[str, int], ...], ...] = ()
     if choice.name is not None:
         engine = back_end(choice.name, variant, options)
-        engine.check(core)
-        sizes = Portfolio(choice.steps, engine).sizes(core)
+        engine.check(linear(core))
+        sizes = Portfolio(choice.steps, engine).sizes(linear(core))
     return Plan(core=core, choice=choice, sizes=sizes, support=supported(core))
 
 
@@ -161,7 +171,7 @@ def solve(
         if choice.name is None:
             raise refused(choice, options.backend, analysis.problem.source)
         engine = back_end(choice.name, variant, options)
-        engine.check(core)
+        engine.check(linear(core))
         memory.begin()
         limits = Limits(
             deadline=None if options.seconds is None else began + options.seconds,
@@ -176,7 +186,8 @@ def solve(
         unpacking = Unpacking(analysis.rows, answered, engine)
         told = ProgressRelay(began, reporting(core, patience, report, unpacking))
         given = _given(analysis, core, start)
-        answer = Portfolio(choice.steps, engine).solve(core, limits, given, told)
+        course = Course(choice, options.backend, engine)
+        answer = course.solve(core, limits, given, told)
     answer = replace(answer, timeline=tuple(told.timeline))
     if (memory.full or patience.over) and not asked():  # nobody asked to stop
         answer = replace(answer, interrupted=False)
@@ -436,6 +447,7 @@ def compile_to(
     if depth is not None or bounds:
         raise _other("U320", "bound" if depth is None else "depth", "cnf")
     core = normalize(analysis.rows)
+    refuse_quotients(core, analysis.problem.source, "programs")
     writer = able("write programs")
     choice = choose(core, writer)
     if choice.name is None:

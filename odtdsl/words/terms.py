@@ -145,7 +145,8 @@ def recall(label: Label, group: str | None = None) -> Measure:
 def precision(label: Label, group: str | None = None) -> Measure:
     """The weighted share, among the rows (of a group) predicted as the class, of those that
     belong to it. Can be compared only with a constant b, as TP >= b * predicted, which holds if
-    no row is predicted as the class (the audit says "vacuous").
+    no row is predicted as the class (the audit says "vacuous"). It can be maximized, alone in
+    its stage; of no predicted row it is then 0.
     """
     return build.measure_of("precision", build.label(label), build.group(group))
 
@@ -154,7 +155,7 @@ def f1(label: Label, group: str | None = None) -> Measure:
     """2 TP / (2 TP + FP + FN) of a class, by weight, over all rows or those of a group: the
     harmonic mean of `precision` and `recall`. Can be compared only with a constant b, as 2 TP >=
     b * (predicted + belonging), which holds if no row is predicted as the class or belongs to it
-    (the audit says "vacuous").
+    (the audit says "vacuous"). It can be maximized, alone in its stage; of nothing it is then 0.
 
     >>> f1("yes") >= 0.7
     f1("yes") >= 0.7

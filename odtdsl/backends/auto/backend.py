@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from odtdsl.backends import quotients
 from odtdsl.backends.auto.portfolio import Portfolio
 from odtdsl.backends.base import BackEnd, Limits, Objection, RawAnswer, Report, Support
 from odtdsl.backends.needs import Refusal, needs, refusals
+from odtdsl.backends.quotients import linear
 from odtdsl.backends.registry import back_end
 from odtdsl.backends.steps import Step
 from odtdsl.base.back_ends import AUTO, names, preferred
@@ -47,6 +49,7 @@ def choose(core: Core, wish: str) -> Choice:
         B101: this version has no such back end.
     """
     required = needs(core)
+    core = linear(core)
     engines = {name: back_end(name) for name in names()}
     found = {name: refusals(engine, core, required) for name, engine in engines.items()}
     listed = tuple(found.items())
@@ -81,6 +84,45 @@ def choose(core: Core, wish: str) -> Choice:
 def _starts(engine: BackEnd, core: Core, found: dict[str, tuple[Refusal, ...]]) -> tuple[Step, ...]:
     """Those of a back end that take part in a problem."""
     return tuple(step for step in engine.starts(core) if not found[step.backend])
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """The steps of a choice, as often as the objective asks for them.
+
+    Parameters
+    ----------
+    choice, wish
+        What `choose` answers to a wish.
+    last
+        The back end of the last step, with its options.
+    """
+
+    choice: Choice
+    wish: str
+    last: BackEnd
+
+    def solve(
+        self, core: Core, limits: Limits, start: RawModel | None, report: Report | None
+    ) -> RawAnswer:
+        """As `Portfolio.solve`; quotients in the objective take several searches."""
+        steps = self.choice.steps
+
+        def search(
+            asked: Core, limits: Limits, start: RawModel | None, report: Report | None
+        ) -> RawAnswer:
+            nonlocal steps
+            todo, last = steps, self.last
+            if len(asked.clauses) > len(core.clauses):  # stages after a quotient
+                again = choose(asked, self.wish)
+                if again.name is None:
+                    return RawAnswer(status="unknown")
+                todo = again.steps
+                last = last if again.name == last.name else back_end(again.name)
+            steps = tuple(step for step in steps if step.kind != "start")
+            return Portfolio(todo, last).solve(asked, limits, start, report)
+
+        return quotients.solve(core, search, limits, start, report)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +165,6 @@ class Auto(BackEnd):
         self, core: Core, limits: Limits, start: RawModel | None, report: Report | None
     ) -> RawAnswer:
         """Take the steps in turn, until one closes the problem or a limit is met."""
-        steps = self.steps(core)
-        last = back_end(steps[-1].backend)
-        return Portfolio(steps, last).solve(core, limits, start, report)
+        choice = choose(core, AUTO)
+        assert choice.name is not None, "objections() refuses what no back end takes"
+        return Course(choice, AUTO, back_end(choice.name)).solve(core, limits, start, report)

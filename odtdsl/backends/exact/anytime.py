@@ -34,9 +34,12 @@ class Search(BackEnd):
         return cls()
 
     def supports(self, form: Form, *, inside_or: bool) -> Support:
-        """As `exact`, except for depth as a stage."""
+        """As `exact`, except for stages that take proofs."""
         if form is Form.OBJECTIVE_DEPTH:
             reason = "the least depth is found by refuting all smaller ones; use `exact`"
+            return Support(level="unsupported", reason=reason)
+        if form is Form.OBJECTIVE_QUOTIENT:
+            reason = "quotients are made large by searches that prove; use `exact`"
             return Support(level="unsupported", reason=reason)
         return Exact().supports(form, inside_or=inside_or)
 

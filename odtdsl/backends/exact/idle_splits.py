@@ -24,6 +24,7 @@ from odtdsl.problem.ir.forms import (
     PathMeasure,
     PathSum,
     PathTotal,
+    QuotientStage,
     RegressionStage,
     Root,
     SignedAtom,
@@ -50,6 +51,8 @@ def _no_worse(stage: StageForm) -> bool:
             return paths and all(map(_priced, [stage.measure, *parts]))
         case RegressionStage():
             return _priced(stage.rest)
+        case QuotientStage():
+            return True
         case _:
             assert_never(stage)
 

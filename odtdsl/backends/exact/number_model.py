@@ -26,6 +26,7 @@ from odtdsl.problem.ir.forms import (
     Depth,
     DepthStage,
     Linear,
+    LinearStage,
     Link,
     LossBound,
     PathSum,
@@ -183,6 +184,7 @@ class TreeModel:
             if not stage.rest.is_constant:
                 terms.append((1.0 / stage.rest.denominator, self._additive(stage.rest), -1))
             return terms
+        assert isinstance(stage, LinearStage), "a number target has no quotients"
         common = denominator_of(stage)
         terms = [(common / stage.measure.denominator, self._additive(stage.measure), -1)]
         if (total := stage.path_sum) is not None:

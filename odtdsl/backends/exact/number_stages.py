@@ -27,6 +27,7 @@ from odtdsl.problem.ir.forms import (
     Depth,
     DepthStage,
     Linear,
+    LinearStage,
     LossBound,
     PathSum,
     PathTotal,
@@ -189,6 +190,7 @@ def _at_most(stage: StageForm, value: Fraction) -> Atom:
         assert stage.rest.is_constant, "objections() refuses prices of later losses"
         rest = Fraction(stage.rest.constant, stage.rest.denominator)
         return LossBound(loss=stage.loss, at_most=value - rest)
+    assert isinstance(stage, LinearStage), "a number target has no quotients"
     if stage.path_sum is None:
         return Linear(measure=stage.measure, at_most=int(value * stage.measure.denominator))
     total = stage.path_sum

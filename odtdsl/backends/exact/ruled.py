@@ -46,7 +46,6 @@ from odtdsl.problem.ir.forms import (
     Monotone,
     Origin,
     PathTotal,
-    RegressionStage,
     Root,
     SignedAtom,
     Used,
@@ -409,7 +408,7 @@ class _Assembly:
         stages = [
             self.stage(stage)
             for stage in self.core.objective
-            if not isinstance(stage, RegressionStage)
+            if isinstance(stage, LinearStage | DepthStage)
         ]
         ranges = [self.range_of(terms) for terms, _, _ in stages]
         units: list[int] = []

@@ -18,7 +18,7 @@ from odtdsl.backends.milp.maxima import largest
 from odtdsl.backends.milp.patterns import Patterns, least_possible
 from odtdsl.backends.milp.program import MAX_COEFFICIENT, OBJECTIVE, Affine, any_of
 from odtdsl.base.diagnostics.model import error
-from odtdsl.problem.ir.forms import Additive, DepthStage, RegressionStage, StageForm
+from odtdsl.problem.ir.forms import Additive, DepthStage, LinearStage, StageForm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -58,7 +58,7 @@ def measures_of(stage: StageForm) -> list[Additive]:
     """All measures of a stage."""
     if isinstance(stage, DepthStage):
         return []
-    assert not isinstance(stage, RegressionStage), "supports() refuses number targets"
+    assert isinstance(stage, LinearStage), "supports() refuses number targets"
     return [stage.measure, *(part for _, parts in stage.maxima for part in parts)]
 
 
@@ -72,7 +72,7 @@ def lower_stage(encoding: Encoding, stage: StageForm, index: int) -> Goal:
     """
     if isinstance(stage, DepthStage):
         return _goal(_depth(encoding, index), 1)
-    assert not isinstance(stage, RegressionStage), "supports() refuses number targets"
+    assert isinstance(stage, LinearStage), "supports() refuses number targets"
     scale = stage.measure.denominator
     commons: list[int] = []
     for factor, parts in stage.maxima:
@@ -149,7 +149,7 @@ def bound_by_parts(
     """A bound of a stage from those of its measures."""
     if isinstance(stage, DepthStage):
         return Fraction(0)
-    assert not isinstance(stage, RegressionStage), "supports() refuses number targets"
+    assert isinstance(stage, LinearStage), "supports() refuses number targets"
     value = least(stage.measure)
     for factor, parts in stage.maxima:
         value += factor * max(least(part) for part in parts)

@@ -20,7 +20,7 @@ from odtdsl.backends.clauses.names import SpecNames
 from odtdsl.backends.clauses.sums import Terms, at_most
 from odtdsl.base.back_ends import able
 from odtdsl.base.diagnostics.model import error
-from odtdsl.driver.choice import choose, refused
+from odtdsl.driver.choice import choose, refuse_quotients, refused
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage, StageForm
 from odtdsl.problem.ir.problem import DiagramSkeleton, TreeSkeleton
@@ -116,6 +116,7 @@ def encode(
             "formulas can be written only for trees, and this spec asks for a diagram",
             helps=("for a diagram, use `odt solve --using sat` or `--using cpsat`",),
         )
+    refuse_quotients(core, rows.problem.source, "formulas")
     core = _within(core, depth, bounds)
     writer = able("write formulas")
     choice = choose(core, writer)

@@ -18,6 +18,7 @@ from odtdsl.backends.base import (
     Limits,
     Progress,
 )
+from odtdsl.backends.quotients import linear
 from odtdsl.base.back_ends import proves
 from odtdsl.base.source import Span
 from odtdsl.compiler.bounds import Frame, ModelFacts
@@ -373,7 +374,7 @@ def _wishes(core: Core, engine: BackEnd) -> list[_TrialObjective]:
     that satisfy its rule, and the rule's bound is then one of the objective. Where something
     large is built first, nothing is asked by turns: a program is not built for a moment.
     """
-    own = _TrialObjective(name="", objective=core.objective)
+    own = _TrialObjective(name="", objective=linear(core).objective)
     if core.targets is not None:
         return [own]
     nothing = _TrialObjective(name="nothing", objective=(LinearStage(measure=Additive()),))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from odtdsl.backends.clauses.lowering import Lowered, deepest, depth_first, shape_of
+from odtdsl.backends.quotients import place_of
 from odtdsl.backends.sat.search import Goal
 from odtdsl.base.diagnostics.model import error
 from odtdsl.problem.ir.forms import Core, DepthStage
@@ -42,12 +43,18 @@ class Claim:
 
 
 def require_tree(core: Core) -> None:
-    """Raise B102 where the problem is one of diagrams, which proofs are not written of."""
+    """Raise B102 for diagrams and for quotients to make large: proofs are not written of them."""
     if isinstance(core.skeleton, DiagramSkeleton):
         raise error(
             "B102",
             "proof files support trees only, but this spec asks for a diagram",
             helps=("omit `--proof`; `--using sat` still proves its answer, without a file",),
+        )
+    if place_of(core) is not None:
+        raise error(
+            "B102",
+            "proof files support no quotient in the objective, which takes several searches",
+            helps=('omit `--proof`, or make the quotient a rule, such as `f1("yes") >= 60%`',),
         )
 
 

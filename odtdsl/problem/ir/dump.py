@@ -65,6 +65,7 @@ from odtdsl.problem.ir.forms import (
     PathMeasure,
     PathSum,
     PathTotal,
+    QuotientStage,
     RegressionStage,
     Root,
     SignedAtom,
@@ -467,5 +468,9 @@ def _stage(stage: StageForm, core: Core) -> Iterator[str]:
                     yield f"    {_additive(measure, core)} [over {measure.denominator}]"
             if (paths := stage.path_sum) is not None:
                 yield f"  + {_path_sum(paths, core)} [over {paths.whole_denominator}]"
+        case QuotientStage():
+            yield f"maximize {number_text(stage.factor)} times the quotient of"
+            for measure in (stage.over, stage.under):
+                yield f"    {_additive(measure, core)} [over {measure.denominator}]"
         case _:
             assert_never(stage)

@@ -37,6 +37,7 @@ from odtdsl.problem.ir.forms import (
     OutputSet,
     PathSum,
     PathTotal,
+    QuotientStage,
     RegressionStage,
     Root,
     SignedAtom,
@@ -150,8 +151,16 @@ class Measured(ABC):
                 if (paths := stage.path_sum) is not None:
                     value += Fraction(self.over_paths(paths), paths.whole_denominator)
                 return value
+            case QuotientStage():
+                return -stage.factor * self.of_share(stage)
             case _:
                 assert_never(stage)
+
+    def of_share(self, stage: QuotientStage) -> Fraction:
+        """The share that a stage makes large; 0 of nothing."""
+        over, under = stage.over, stage.under
+        whole = Fraction(self.of_model(under), under.denominator)
+        return Fraction(self.of_model(over), over.denominator) / whole if whole else whole
 
 
 class Evaluation(Measured):

@@ -496,7 +496,21 @@ class RegressionStage:
     sign: Literal[1, -1] = 1
 
 
-StageForm = LinearStage | DepthStage | RegressionStage
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class QuotientStage:
+    """Make a share `over / under` as large as can be, such as a precision.
+
+    Both are at least 0 on every model, `over` at most `under`. Where `under` is 0 the share is 0.
+    The stage's own value is `-factor` times the share, so that less is better.
+    """
+
+    over: Additive
+    under: Additive
+    factor: Fraction = Fraction(1)
+    sign: Literal[1, -1] = -1
+
+
+StageForm = LinearStage | DepthStage | RegressionStage | QuotientStage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -572,4 +586,5 @@ class Form(StrEnum):
     OBJECTIVE_DEPTH = "depth objective"
     OBJECTIVE_LOSS = "loss of number targets in the objective"
     OBJECTIVE_PATH_SUM = "expected cost in the objective"
+    OBJECTIVE_QUOTIENT = "quotient in the objective"
     MISSING_BRANCH = "missing values with a learned side"

@@ -13,13 +13,14 @@ from odtdsl.problem.ir.forms import (
     LinearStage,
     Maxima,
     PathSum,
+    QuotientStage,
     RegressionStage,
     StageForm,
     TargetLoss,
 )
 from odtdsl.problem.ir.problem import StageDecl
 from odtdsl.problem.ir.rows import Rows
-from odtdsl.problem.terms.base import Unsupported
+from odtdsl.problem.terms.base import Quotient, Unsupported
 from odtdsl.problem.terms.linear import (
     LinearForm,
     additive_maxima,
@@ -43,6 +44,8 @@ def stage_form(stage: StageDecl, rows: Rows) -> StageForm:
     form = times(sign, form)
     if form.mentions(TargetLoss):
         return _regression(form, 1 if sign > 0 else -1)
+    if form.mentions(Quotient):
+        return _share(form, sign)
     if any(not isinstance(measure, Additive | PathSum) for _, measure in form.parts):
         raise _not_linear()
     total, path_sum = expected(form)
@@ -63,6 +66,24 @@ def _regression(form: LinearForm, sign: Literal[1, -1]) -> RegressionStage:
     if any(factor < 0 for factor in loss.factors) or not any(loss.factors):
         raise Unsupported("losses of number targets can only be minimized", code="R205")
     return RegressionStage(loss=loss, rest=of_model(rest), sign=sign)
+
+
+def _share(form: LinearForm, sign: Fraction) -> QuotientStage:
+    """A quotient, alone but for a factor; `form` is signed so that less is better."""
+    (factor, measure), *others = form.parts
+    if others or form.counts or form.maxima or form.constant or not isinstance(measure, Quotient):
+        raise Unsupported(
+            f"a quotient such as `{quotients(Scope.MODEL)[0]}` must be alone in its stage",
+            code="R205",
+            help=(
+                "write other measures as rules or in stages of their own, as in `maximize "
+                'f1("yes") then minimize leaves`; a mean over classes is `balanced_accuracy`'
+            ),
+        )
+    if factor > 0:
+        raise Unsupported("a quotient can only be maximized", code="R205")
+    over, under = of_model(measure.over), of_model(measure.under)
+    return QuotientStage(over=over, under=under, factor=-factor, sign=1 if sign > 0 else -1)
 
 
 def _depth(form: LinearForm, stage: StageDecl) -> DepthStage:
@@ -87,7 +108,8 @@ def _not_linear() -> Unsupported:
     return Unsupported(
         (
             "an objective must be a sum of additive measures, differences between groups, and "
-            f"`abs`; write quotients such as `{quotients(Scope.MODEL)[0]}` as rules"
+            "`abs`, or one quotient of rows such as "
+            f"`{quotients(Scope.MODEL)[0]}`; write `ratio` as a rule"
         ),
         code="R205",
     )

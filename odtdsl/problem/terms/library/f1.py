@@ -15,13 +15,14 @@ class F1(Term):
     """Meaning: 2 TP / (2 TP + FP + FN) of a class, by weight, over all rows or those of a
     group: the harmonic mean of `precision` and `recall`. Can be compared only with a constant b,
     as 2 TP >= b * (predicted + belonging), which holds if no row is predicted as the class or
-    belongs to it (the audit says "vacuous").
+    belongs to it (the audit says "vacuous"). It can be maximized, alone in its stage; of nothing
+    it is then 0.
 
     In Python: `f1("yes") >= 0.7`
 
-    Core forms: Linear of the model.
+    Core forms: Linear of the model; as an objective, a quotient made large by linear ones.
 
-    References: van Rijsbergen 1979.
+    References: van Rijsbergen 1979; Dinkelbach 1967.
     """
 
     name = "f1"

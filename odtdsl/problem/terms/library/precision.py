@@ -12,9 +12,10 @@ from odtdsl.problem.terms.shares import OF_CLASS, group_of, label_of, when_predi
 class Precision(Term):
     """Meaning: the weighted share, among the rows (of a group) predicted as the class, of
     those that belong to it. Can be compared only with a constant b, as TP >= b * predicted,
-    which holds if no row is predicted as the class (the audit says "vacuous").
+    which holds if no row is predicted as the class (the audit says "vacuous"). It can be
+    maximized, alone in its stage; of no predicted row it is then 0.
 
-    Core forms: Linear of the model.
+    Core forms: Linear of the model; as an objective, a quotient made large by linear ones.
 
     Related: equal precisions are predictive parity.
     """
