@@ -61,6 +61,7 @@ def _ask(columns: Sequence[str], likely: str) -> str:
 
 
 def _lines(found: Draft, spec: Path) -> list[str]:
+    from odtdsl.presentation.console import counted
 
     features = sum(column.role == "feature" for column in found.columns)
     chosen = "; another one by `--target`" if found.chosen else ""
