@@ -6,6 +6,7 @@ import datetime
 import decimal
 import fractions
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,12 +15,14 @@ import numpy as np
 import pytest
 
 from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.datasets import frames
 from odtdsl.datasets.bundled import BUNDLED, read_openml
+from odtdsl.datasets.cells import Marks, column_from_texts
 from odtdsl.datasets.digest import digest
 from odtdsl.datasets.frames import read_frame
 from odtdsl.datasets.readers import read
 from odtdsl.datasets.request import DataRequest
-from odtdsl.datasets.table import Table
+from odtdsl.datasets.table import Table, ranked
 from odtdsl.datasets.typing import infer_type, levels_of
 
 pd = pytest.importorskip("pandas")
@@ -126,6 +129,49 @@ def test_arrays() -> None:
         "c2": [None],
         "c3": ["2"],
     }
+
+
+@pytest.mark.parametrize("na", [(), ("b",), ("1",)])
+@pytest.mark.parametrize(
+    "cells_",
+    [
+        ["a", " a", "b", "b", "", "a", None, "a"],
+        ["1", "1.0", " 1", "2", "1", "1", "2", "2"],
+        ["1", "x", "1", "1", None, "", "x", "x"],
+        [None, None, "", " ", None, None],
+        [3, 1, 1, -2, 3, 3],
+        [2**53 + 1, 2**53, 1, 1],
+        [2**64, 1, 1, 1],
+        [-1, 2**63, 2**63, 1],
+    ],
+)
+def test_repeated_texts_and_whole_numbers_are_read_as_each_cell_alone(
+    cells_: list[Any], na: tuple[str, ...]
+) -> None:
+    quick = read_frame({"c": cells_}, na=na).columns["c"]
+    slow = column_from_texts("c", frames._texts("c", cells_), marks=Marks.of(na))
+    assert quick.texts.tolist() == slow.texts.tolist()
+    assert quick.missing.tolist() == slow.missing.tolist()
+    assert quick.by_value == isinstance(cells_[0], int)
+    assert quick.blanks == slow.blanks
+    assert quick.marked == slow.marked
+    assert (quick.numbers is None) == (slow.numbers is None)
+    if quick.numbers is not None and slow.numbers is not None:
+        assert np.array_equal(quick.numbers, slow.numbers, equal_nan=True)
+    assert infer_type(quick) == infer_type(replace(slow, by_value=quick.by_value))
+
+
+def test_ranks_are_places_among_the_different_values() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(1000):
+        cells_ = rng.integers(-2, 3, rng.integers(0, 9)).astype(float)
+        cells_[rng.random(len(cells_)) < rng.choice([0, 0.3, 1])] = math.nan
+        values, places = ranked(cells_)
+        expected = sorted({x for x in cells_.tolist() if x == x})
+        assert values.tolist() == expected
+        assert places.tolist() == [
+            expected.index(x) if x == x else len(expected) for x in cells_.tolist()
+        ]
 
 
 def test_marks_hold_for_frames() -> None:

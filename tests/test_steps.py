@@ -12,10 +12,10 @@ from click.testing import CliRunner
 
 import odtdsl
 from odtdsl.backends.answers import values_of
-from odtdsl.backends.base import RawAnswer, StageOutcome
+from odtdsl.backends.base import Limits, RawAnswer, StageOutcome
 from odtdsl.backends.exact.diagrams import DiagramSearch
 from odtdsl.backends.registry import back_end
-from odtdsl.backends.steps import SEARCHED_START, START, Step
+from odtdsl.backends.steps import SEARCHED_START, START, Step, main_of
 from odtdsl.base.back_ends import able, proves
 from odtdsl.base.back_ends import names as available
 from odtdsl.driver import pipeline
@@ -144,7 +144,7 @@ def test_what_runs_is_what_the_plan_tells(text: str, monkeypatch: pytest.MonkeyP
         assert list(result.steps) == names[: len(taken)], using
         assert asked == calls(taken), using
         assert len(taken) == len(steps) or result.status in ("optimal", "infeasible"), using
-        assert result.backend == taken[-1].backend
+        assert result.backend == main_of(taken).backend
 
 
 @pytest.mark.parametrize("text", PROBLEMS)
@@ -179,7 +179,7 @@ def test_every_search_that_wants_a_start_has_one_where_greedy_takes_part() -> No
     """All that prove something want one, and what makes a model better does."""
     seen, started = set(), set()
     for text, using, plan in plans():
-        first, *others = plan.choice.steps
+        first, *others = sorted(plan.choice.steps, key=lambda step: step.kind != "start")
         starts = [step.kind for step in plan.choice.steps].count("start")
         plain = not proves(using) and not back_end(using).starts(plan.core)
         bare = plain or bool(back_end("greedy").objections(plan.core))
@@ -190,7 +190,9 @@ def test_every_search_that_wants_a_start_has_one_where_greedy_takes_part() -> No
             assert first.kind == "start"
             assert others
             assert (SEARCHED_START in others) == searches
-            seen.add(replace(first, brief=False, ways=START.ways, share=START.share) == START)
+            seen.add(
+                replace(first, brief=False, late=False, ways=START.ways, share=START.share) == START
+            )
     assert seen == {True}
     assert able("improve") in started
 
@@ -229,12 +231,30 @@ def test_a_start_keeps_to_its_share_and_has_its_least_time(monkeypatch: pytest.M
         return RawAnswer(status="unknown")
 
     monkeypatch.setattr(GreedyBackEnd, "solve", noted)
-    text = PROBLEMS[0]
+    text = next(text for text in PROBLEMS if "tree depth <= 2 rule" in text)
     (step, *_) = odtdsl.plan(text, frame=frame(text)).choice.steps
     for seconds in (100.0, 0.2):
         odtdsl.solve(text, frame=frame(text), within=seconds)
     assert step.share * 90 < left[0] <= step.share * 100
     assert step.least * 0.9 < left[1] <= step.least
+
+
+def test_a_search_that_ends_at_once_is_not_worse_than_growth() -> None:
+    """And one that proves its tree grows none."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(3000, 6))
+    cells = {f"x{f}": x[:, f] for f in range(6)}
+    cells["y"] = np.where(x[:, 0] * x[:, 1] + x[:, 2] > rng.normal(size=3000), "a", "b")
+    text = "data frame target y tree depth <= {} minimize errors"
+    core = odtdsl.plan(text.format(6), frame=cells).core
+    grown = back_end("greedy").for_start("optimal", brief=True).solve(core, Limits(), None, None)
+    result = odtdsl.solve(text.format(6), frame=cells, within=0.02)
+    assert result.steps == ("exact", "growth by greedy")
+    assert result.backend == "exact"
+    assert result.objective is not None
+    assert grown.stages[0].value is not None
+    assert result.objective <= grown.stages[0].value  # type: ignore[operator]
+    assert odtdsl.solve(text.format(2), frame=cells).steps == ("exact",)
 
 
 @pytest.mark.parametrize("using", ["milp", "sat", "cpsat"])

@@ -26,6 +26,9 @@ class Step:
     brief
         Of a start: whether the first good model will do. It is kept for a search that is stopped;
         the search grows its own to begin from.
+    late
+        Of a brief start: whether it comes last, and only where the search ended before the start's
+        least time without a proof, or without a model. Else the search grew better ones.
     ways
         Of a start: how it scores splits, one growth after the other.
     improves
@@ -39,6 +42,7 @@ class Step:
     share: float = 1.0
     least: float = 0.0
     brief: bool = False
+    late: bool = False
     ways: tuple[str, ...] = ("optimal",)
     improves: bool = False
     visits: int = 0
@@ -47,7 +51,7 @@ class Step:
         """As `odt plan` and answers name it."""
         match self.kind:
             case "start":
-                return f"start by {self.backend}"
+                return f"{'growth' if self.late else 'start'} by {self.backend}"
             case "whole":
                 return self.backend
             case "moves" | "trees" | "shapes":
@@ -56,10 +60,19 @@ class Step:
                 return f"{self.backend} on what is left open"
 
 
+def main_of(steps: tuple[Step, ...]) -> Step:
+    """The last step that is no start: that of the back end that answers."""
+    return [step for step in steps if step.kind != "start"][-1]
+
+
 START = Step(kind="start", backend=able("grow"), share=0.5, least=0.5)
 """A limit that has passed is no reason to have no model, so that it has some time in any case."""
 
 BRIEF_START = replace(START, brief=True)
+
+LATE_START = replace(BRIEF_START, late=True)
+"""Growing a tree takes longer than to prove the best one where rows are few, and longer than the
+search itself takes to grow better ones where they are many."""
 
 SEARCHED_START = Step(kind="start", backend=able("improve"), share=0.25, visits=3_000)
 """Before another back end's trees: enough to grow trees with optimal bottoms and to move some."""

@@ -162,6 +162,11 @@ def column_from_values(name: str, values: Sequence[Any], *, marks: Marks = NO_MA
         D106: an infinite number among numbers. D134: dates or times. D135: other objects.
         D136: texts with half a surrogate pair.
     """
+    kinds = set(map(type, values))
+    if kinds == {int} and (whole := np.array(values)).dtype.kind in "iu":  # else beyond 64 bits
+        return column_from_numbers(name, whole, marks=marks)
+    if str in kinds and kinds <= {str, type(None)} and (repeated := _repeated(values)) is not None:
+        return column_from_coded(name, *repeated, marks=marks)
     column = column_from_texts(name, _texts(name, values), marks=marks)
     if column.numbers is None or any(isinstance(value, str) for value in values):
         return column
@@ -175,6 +180,15 @@ def _texts(name: str, values: Sequence[Any]) -> list[str | None]:
         if text is not None and not text.isascii() and HALF_PAIR.search(text):
             raise _half(f"column `{name}` contains {text[:40]!a} in {row_place(row)}:")
     return texts
+
+
+def _repeated(values: Sequence[str | None]) -> tuple[list[str], IntArray] | None:
+    """The different texts and the place of each cell, where texts repeat; else None."""
+    places: dict[str, int] = {}
+    found = [places.setdefault(value or "", len(places)) for value in values]
+    if 2 * len(places) > len(found) or any(map(HALF_PAIR.search, places)):
+        return None
+    return list(places), np.array(found, dtype=np.int64)
 
 
 def _write_as_integers(texts: list[str | None], values: Sequence[Any]) -> None:
@@ -365,6 +379,9 @@ def _column(name: str, values: Any, marks: Marks) -> RawColumn:
 def _series(name: str, series: Any, marks: Marks) -> RawColumn:
     import narwhals as nw
 
+    held = getattr(series.to_native(), "dtype", None)
+    if isinstance(held, np.dtype) and (held.kind in "iu" or held in _FLOATS):
+        return column_from_numbers(name, series.to_numpy(), marks=marks)  # nothing to convert
     kind = series.dtype
     if kind.is_temporal():
         raise _dates(name, str(kind))

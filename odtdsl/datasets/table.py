@@ -29,6 +29,29 @@ def distinct(values: npt.NDArray[T]) -> npt.NDArray[T]:
     return found
 
 
+def ranked(numbers: FloatArray) -> tuple[FloatArray, IntArray]:
+    """The different numbers, ascending, and the place of each cell among them.
+
+    By one sort, which takes a third of the time of `distinct` and a search for each cell.
+
+    Returns
+    -------
+    values
+        float64, without NaN.
+    places
+        int64 (n_rows,); that of NaN is behind all others.
+    """
+    order = np.argsort(numbers)  # NaN comes last
+    ascending = numbers[order]
+    is_first = np.ones(len(numbers), dtype=np.bool_)
+    np.not_equal(ascending[1:], ascending[:-1], out=is_first[1:])
+    present = len(numbers) - int(np.isnan(numbers).sum())
+    is_first[present + 1 :] = False  # no NaN equals another
+    places = np.empty(len(numbers), dtype=np.int64)
+    places[order] = np.cumsum(is_first) - 1
+    return ascending[:present][is_first[:present]], places
+
+
 class Writing(Protocol):
     """How the cells of a column are written; nothing here knows which of them are missing."""
 

@@ -25,6 +25,7 @@ from odtdsl.backends.base import (
 )
 from odtdsl.backends.progress import ProgressRelay
 from odtdsl.backends.quotients import linear
+from odtdsl.backends.steps import main_of
 from odtdsl.backends.stopping import Patience
 from odtdsl.base.back_ends import Variant, able, entry_of
 from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError, error
@@ -90,8 +91,8 @@ class Plan:
 
     @property
     def size(self) -> tuple[tuple[str, int], ...]:
-        """That of the last step."""
-        return self.sizes[-1] if self.sizes else ()
+        """That of the last step that has one."""
+        return next((size for size in reversed(self.sizes) if size), ())
 
 
 def plan(
@@ -240,7 +241,7 @@ def _result(
     from odtdsl.backends.decoding import simplified, to_predictor
     from odtdsl.driver.scoring import model_warnings
 
-    name = answer.steps[-1].backend
+    name = main_of(answer.steps).backend
     _must_be_founded(analysis, core, answer)
     model: Predictor | None = None
     audited: Audit | None = None

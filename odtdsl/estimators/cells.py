@@ -134,7 +134,10 @@ def _of_frame(frame: Any, known: Mapping[str, Kind] | None) -> Cells:
 
 
 def _raw(name: str, series: Any) -> RawColumn:
-    return read_frame({name: series.to_native()}).columns[name]
+    native = series.to_native()
+    if isinstance(native.dtype, np.dtype) and native.dtype.kind in "iuf":
+        native = series.to_numpy()  # not wrapped and unwrapped a second time
+    return read_frame({name: native}).columns[name]
 
 
 def _kind(series: Any, raw: RawColumn) -> Kind:
@@ -257,6 +260,8 @@ def check_labels(y: npt.NDArray[Any]) -> None:
     OdtError
         U604.
     """
+    if y.dtype.kind in "biuSU":
+        return  # these have no cell for a missing value
     lacks = np.array(
         [type(one).__name__ == "NAType" or one is None or one != one for one in y.tolist()],
         dtype=np.bool_,

@@ -348,7 +348,12 @@ def _encoding(size: tuple[tuple[str, int], ...]) -> str:
 def _step(step: Step, size: tuple[tuple[str, int], ...]) -> str:
     """A step, when it is taken, its part of the time, and the size of its encoding."""
     when = ", once there is a diagram" if step.improves else ""
-    told = [str(step) + (", in case the search is stopped" if step.brief else when)]
+    if step.late:
+        soon = f"ends within {step.least:g} s without a proof"
+        when = f", only where the search {soon}, or has no model"
+    elif step.brief:
+        when = ", in case the search is stopped"
+    told = [str(step) + when]
     if step.share < 1:
         least = f", but at least {step.least:g} s" if step.least else ""
         told.append(f"up to {step.share:.0%} of the remaining time{least}")

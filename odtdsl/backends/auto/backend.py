@@ -11,7 +11,7 @@ from odtdsl.backends.base import BackEnd, Limits, Objection, RawAnswer, Report, 
 from odtdsl.backends.needs import Refusal, needs, refusals
 from odtdsl.backends.quotients import linear
 from odtdsl.backends.registry import back_end
-from odtdsl.backends.steps import Step
+from odtdsl.backends.steps import Step, main_of
 from odtdsl.base.back_ends import AUTO, names, preferred
 from odtdsl.problem.ir.forms import Core, Form
 from odtdsl.problem.ir.problem import DiagramSkeleton
@@ -36,8 +36,8 @@ class Choice:
 
     @property
     def name(self) -> str | None:
-        """The back end of the last step; None without one."""
-        return self.steps[-1].backend if self.steps else None
+        """The back end that answers; None without one."""
+        return main_of(self.steps).backend if self.steps else None
 
 
 def choose(core: Core, wish: str) -> Choice:
@@ -55,8 +55,10 @@ def choose(core: Core, wish: str) -> Choice:
     listed = tuple(found.items())
 
     def alone(name: str) -> tuple[Step, ...]:
-        """One back end, with nothing but starts before it."""
-        return (*_starts(engines[name], core, found), *engines[name].steps(core))
+        """One back end, with nothing but starts before it or after it."""
+        starts = _starts(engines[name], core, found)
+        early, late = ([s for s in starts if s.late == late] for late in (False, True))
+        return (*early, *engines[name].steps(core), *late)
 
     if wish != AUTO:
         back_end(wish)
@@ -158,8 +160,8 @@ class Auto(BackEnd):
         return choose(core, AUTO).steps
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
-        """That of the last step."""
-        return back_end(self.steps(core)[-1].backend).size(core)
+        """That of the back end that answers."""
+        return back_end(main_of(self.steps(core)).backend).size(core)
 
     def solve(
         self, core: Core, limits: Limits, start: RawModel | None, report: Report | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 
 from odtdsl.backends.answers import never_worse
@@ -9,7 +10,7 @@ from odtdsl.backends.auto.starts import best_start
 from odtdsl.backends.base import BackEnd, Limits, Progress, RawAnswer, Report, StageOutcome
 from odtdsl.backends.registry import back_end
 from odtdsl.backends.steps import Step
-from odtdsl.backends.stepwise import take
+from odtdsl.backends.stepwise import CLOSED, take
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawModel
@@ -53,12 +54,14 @@ class Portfolio:
             With the steps that were taken; no worse than what they began from.
         """
         best = start
-        begun = tuple(step for step in self.steps if step.kind == "start")
-        todo = self.steps[len(begun) :]
+        begun = tuple(step for step in self.steps if step.kind == "start" and not step.late)
+        late = tuple(step for step in self.steps if step.late)
+        todo = self.steps[len(begun) : len(self.steps) - len(late)]
         for step in begun:
             best = best_start(core, step, limits, best, report)
             if not step.brief:
                 start = best
+        began = time.monotonic()
         first = self._engine(todo[0])
         search = first.begin(core, limits, start, report) if todo[0].kind != "whole" else None
         if search is None:
@@ -72,7 +75,25 @@ class Portfolio:
                 )
 
             answer = take(search, todo, limits, rest)
-        return replace(never_worse(core, answer, best), steps=(*begun, *answer.steps))
+        answer = never_worse(core, answer, best)
+        taken = (*begun, *answer.steps)
+        seconds = time.monotonic() - began
+        for step in late:
+            if _wanted_late(step, answer, limits, seconds):
+                grown = best_start(core, step, limits, answer.model, report)
+                answer = never_worse(core, answer, grown)
+                taken = (*taken, step)
+        return replace(answer, steps=taken)
+
+
+def _wanted_late(step: Step, answer: RawAnswer, limits: Limits, seconds: float) -> bool:
+    """Whether a late start may still have something to add to the answer of a search.
+
+    Where steps are counted, the clock must not decide.
+    """
+    if answer.status in CLOSED:
+        return False
+    return answer.model is None or limits.steps is not None or seconds < step.least
 
 
 # ---- what is left open

@@ -42,7 +42,7 @@ from odtdsl.backends.exact.ruled_search import RuledSearch
 from odtdsl.backends.exact.shapes import refuted
 from odtdsl.backends.exact.stacked_search import Found, StackedSearch
 from odtdsl.backends.needs import Need, needs, refusals
-from odtdsl.backends.steps import BRIEF_START, START_OF_DIAGRAMS, VECTOR_START, Step
+from odtdsl.backends.steps import BRIEF_START, LATE_START, START_OF_DIAGRAMS, VECTOR_START, Step
 from odtdsl.backends.stepwise import take
 from odtdsl.base import engine
 from odtdsl.base.diagnostics.model import OdtError
@@ -110,14 +110,15 @@ class Exact(BackEnd):
     def starts(self, core: Core) -> tuple[Step, ...]:
         """One that is brief, before trees: it grows its own, but for those of output vectors.
 
-        None where counts soon prove the best tree: growing one would take longer.
+        Late where the plain search has the whole problem. None where counts soon prove the best
+        tree: growing one would take longer.
         """
         if isinstance(core.skeleton, DiagramSkeleton):
             return (START_OF_DIAGRAMS,)
-        if suits_counts(core) and plain_of(core) is not None:
-            return ()
         if core.targets is None:
-            return (BRIEF_START,)
+            if plain_of(core) is None:
+                return (BRIEF_START,)
+            return () if suits_counts(core) else (LATE_START,)
         from odtdsl.backends.exact.regression import takes_vectors
 
         return (VECTOR_START if takes_vectors(core) else BRIEF_START,)
@@ -227,6 +228,7 @@ def _special(core: Core) -> tuple[Need, ...]:
     )
 
 
+@lru_cache(maxsize=1)  # asked for by the choice, its starts, and the search
 def plain_of(core: Core) -> PlainRules | None:
     """The rules of a problem, if the plain search, the fastest, expresses all of it."""
     found = plain_rules(core)

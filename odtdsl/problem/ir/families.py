@@ -16,7 +16,7 @@ import numpy as np
 from odtdsl.base.limits import look
 from odtdsl.datasets.candidates import bin_codes, bin_edges, guessed_cuts, midpoint, quantile_cuts
 from odtdsl.datasets.dataset import Column, Dataset
-from odtdsl.datasets.table import BoolArray, FloatArray, IntArray, distinct
+from odtdsl.datasets.table import BoolArray, FloatArray, IntArray, distinct, ranked
 from odtdsl.problem.ir.intervals import FULL, RealSet
 from odtdsl.problem.ir.problem import FeatureDecl, Problem
 from odtdsl.problem.ir.targets import ProblemPart
@@ -180,8 +180,7 @@ def _thresholds(
     if len(numbers) > MOST_EXACT_GAPS and (points := domain.listed()) is not None:
         values, codes = _between(numbers, points)
     else:
-        values = distinct(numbers[~missing])
-        codes = np.searchsorted(values, numbers).astype(np.int64)
+        values, codes = ranked(numbers)
     return Family(
         column=index,
         kind="threshold",
