@@ -443,8 +443,14 @@ def test_made_up_outputs_obey_their_rules() -> None:
     flag, amount = np.array(claims["FLAG"]), np.array(claims["AMT"], dtype=float)
     assert set(flag.tolist()) == {0, 1}
     assert ((amount >= flag) & (amount <= 100_000 * flag)).all()
+    houses = odt.datasets.houses(300, seed=2)
+    assert houses == odt.datasets.houses(300, seed=2)
+    area, price = (np.array(houses[name], dtype=float) for name in ("area", "price"))
+    assert np.corrcoef(area, price)[0, 1] > 0.5
     with pytest.raises(OdtError):
         odt.datasets.manifold(0, 5)
+    with pytest.raises(OdtError, match="U331"):
+        odt.datasets.houses(0)
 
 
 SHARED = os.environ.get("ODTDSL_DATA")

@@ -185,6 +185,39 @@ def car_claims(rows: int = 500, seed: int = 0) -> Columns:
     }
 
 
+def houses(rows: int = 500, seed: int = 0) -> Columns:
+    """Houses, what they sold for (in thousands), and what of them only a survey finds out.
+
+    The area, rooms, year and district stand in an advertisement; the state of the roof (1 to 5) and
+    dampness (0 to 100) need a surveyor.
+
+    Raises
+    ------
+    OdtError
+        U331: too few rows.
+    """
+    _enough(rows, 1, 1)
+    random = np.random.default_rng(seed)
+    area = np.clip(random.normal(120, 40, rows), 40, 300).round()
+    rooms = np.clip((area / 28 + random.normal(0, 1, rows)).round(), 1, 10)
+    year = random.integers(1900, 2021, rows)
+    district = random.choice(["centre", "hills", "harbour"], rows)
+    roof = np.clip((5 - (2020 - year) / 40 + random.normal(0, 1, rows)).round(), 1, 5)
+    damp = np.clip(random.normal(25, 18, rows) + 20 * (district == "harbour"), 0, 100).round()
+    place = np.select([district == "centre", district == "hills"], [120, 70], 0)
+    worth = 40 + 1.9 * area + place + 0.4 * (year - 1960) + 14 * roof - 90 * (damp > 40)
+    price = np.maximum(worth * random.normal(1, 0.06, rows), 30).round()
+    return {
+        "area": area.astype(int).tolist(),
+        "rooms": rooms.astype(int).tolist(),
+        "year": year.tolist(),
+        "district": district.tolist(),
+        "roof": roof.astype(int).tolist(),
+        "damp": damp.astype(int).tolist(),
+        "price": price.astype(int).tolist(),
+    }
+
+
 def treatments(rows: int = 1000, seed: int = 0) -> Columns:
     """Patients, what they were given, and what came of it: observed, not randomized.
 
