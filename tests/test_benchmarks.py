@@ -92,6 +92,12 @@ def test_regression_prints_its_table(loss: str, data: Path) -> None:
     assert sum(line.startswith("| tiny") for line in printed.splitlines()) == 1
 
 
+def test_survival_trees_are_timed(data: Path) -> None:
+    options = ["--no-peer", "--runs", "1", "--depth", "2", "--sets", "made up"]
+    printed = printed_by("survival.py", options, data)
+    assert sum(line.startswith("| made up | 1000 x") for line in printed.splitlines()) == 1
+
+
 def test_policy_trees_of_numbers_are_timed(data: Path) -> None:
     printed = printed_by("policy.py", ["numbers", "--rows", "150", "--limit", "20"], data)
     assert printed.count("optimal") == 6
