@@ -364,8 +364,8 @@ def test_what_clauses_do_not_express_is_refused_as_by_the_back_end(tmp_path: Pat
     ("code", "path", "options"),
     [
         ("U302", "m.cnf", {"model": "pattern"}),
-        ("U320", "m.lp", {"depth": 2}),
-        ("U320", "m.mps", {"bound": 2}),
+        ("U320", "m.cnf", {"weighted": True}),
+        ("U320", "m.mps", {"depth": 2}),
         ("U321", "m.cnf", {"bound": [1, 2, 3]}),
         ("F301", "no/m.cnf", {}),
         ("U401", "m.cnf", {"bound": "x"}),
@@ -522,7 +522,7 @@ def test_compile_and_decode_as_commands(tmp_path: Path) -> None:
     assert (other.exit_code, "U211" in other.stderr) == (1, True)
     answer.write_text("UNSAT\n")
     assert odt("decode", spec, "--assignment", answer).exit_code == 1
-    for wrong in (("--bound", "x"), ("--to", "lp"), ("--bound", "1e9999999")):
+    for wrong in (("--bound", "x"), ("--to", "aig"), ("--bound", "1e9999999")):
         assert odt("decode", spec, "--assignment", answer, *wrong).exit_code == 2
     assert odt("compile", spec, "--to", "lp", "--depth", "2").exit_code == 2
     assert odt("compile", spec, "--to", "cnf", "--model", "pattern").exit_code == 2

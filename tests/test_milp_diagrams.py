@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from brute_diagrams import all_diagrams, best_priced
 from milp_diagrams import KINDS, LoadedProgram, best, some_kinds, tiny
+from milp_files import write
 from scale import blocks
 from test_diagrams import _tiny as priced
 
 from odtdsl.backends.base import Limits
 from odtdsl.backends.milp import Milp
-from odtdsl.backends.milp.writer import write
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.driver.choice import choose
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
@@ -200,4 +200,3 @@ def test_programs_are_written_with_names(to: str, hyperplanes: bool, tmp_path: P
     wanted = ["arc(n0,left,n1)", "flow(p0,n0,right,c1)", "end(c0)", "rule_small(n2)"]
     wanted.append("weight(n2,b)" if hyperplanes else "cut(n2,a,1)")
     assert all(name in text for name in wanted)
-    assert "objective of the spec =" in text

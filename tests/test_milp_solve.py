@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from milp_files import write
 from milp_trees import LoadedProgram, reduced_trees, tiny
 
 import odtdsl
@@ -22,7 +23,6 @@ from odtdsl.backends.milp.highs import Solver
 from odtdsl.backends.milp.lowering import MAX_MODEL_DEPTH, deepest
 from odtdsl.backends.milp.program import MAX_COEFFICIENT
 from odtdsl.backends.milp.pyomo_model import build, standard_form
-from odtdsl.backends.milp.writer import write
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.problem.ir.evaluate import stage_value, violations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
@@ -18,9 +18,8 @@ from odtdsl.problem.ir.forms import Core, Form, Origin
 from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawTree
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from odtdsl.backends.improvements import Found
+    from odtdsl.backends.programs import Handover
     from odtdsl.base.diagnostics.model import OdtError
     from odtdsl.predictors.predictor import Predictor
     from odtdsl.problem.ir.problem import Options
@@ -383,5 +382,8 @@ class ProgramWriter(ABC):
     """A back end with the ability to write programs."""
 
     @abstractmethod
-    def write(self, core: Core, path: Path, to: str) -> tuple[tuple[str, int], ...]:
-        """Write the program for other solvers; its size."""
+    def hand_over(
+        self, core: Core, *, kept: Sequence[Fraction] = (), weighted: bool = False
+    ) -> Handover:
+        """The program for other solvers, of the stage after those that keep some values; or of
+        all stages from there on as one weighted sum."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +15,6 @@ from odtdsl.backends.auto.backend import Course
 from odtdsl.backends.auto.portfolio import Portfolio
 from odtdsl.backends.base import (
     Limits,
-    ProgramWriter,
     Progress,
     RawAnswer,
     Report,
@@ -27,7 +26,7 @@ from odtdsl.backends.progress import ProgressRelay
 from odtdsl.backends.quotients import linear
 from odtdsl.backends.steps import main_of
 from odtdsl.backends.stopping import Patience
-from odtdsl.base.back_ends import Variant, able, entry_of
+from odtdsl.base.back_ends import Variant, entry_of
 from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.base.interrupts import interruptible
 from odtdsl.base.limits import counting
@@ -38,7 +37,6 @@ from odtdsl.driver.choice import (
     Supported,
     back_end,
     choose,
-    refuse_quotients,
     refused,
     supported,
 )
@@ -413,17 +411,25 @@ def compile_to(
     *,
     depth: int | None = None,
     bounds: Sequence[Fraction] = (),
+    weighted: bool = False,
+    legend: Path | None = None,
 ) -> tuple[tuple[str, int], ...]:
-    """Write the problem as a program (LP, MPS) or a formula (CNF, WCNF, OPB).
+    """Write the problem as a program (LP, MPS, MiniZinc) or a formula (CNF, WCNF, OPB).
 
     Parameters
     ----------
     analysis, path, to
-        The spec, resolved; where to; `lp`, `mps`, `cnf`, `wcnf` or `opb`.
+        The spec, resolved; where to; `lp`, `mps`, `mzn`, `cnf`, `wcnf` or `opb`.
     variant
         Of programs: a formulation.
-    depth, bounds
+    depth
         Of formulas: see `odtdsl.driver.formulas.encoding.encode`.
+    bounds
+        The first stages are as good as these, or better.
+    weighted
+        Of programs: all stages that are left as one sum.
+    legend
+        Where to write what every name says, as JSON.
 
     Returns
     -------
@@ -442,26 +448,95 @@ def compile_to(
     if formula is not None:
         for name, _ in variant.given:
             raise _other("U302", name, "lp")
+        if weighted:
+            raise _other("U320", "weighted", "lp")
         from odtdsl.driver.formulas.files import write_formula
 
-        return write_formula(analysis, Path(path), formula, depth=depth, bounds=bounds)
-    if depth is not None or bounds:
-        raise _other("U320", "bound" if depth is None else "depth", "cnf")
-    core = normalize(analysis.rows)
-    refuse_quotients(core, analysis.problem.source, "programs")
-    writer = able("write programs")
-    choice = choose(core, writer)
-    if choice.name is None:
-        raise refused(choice, writer, analysis.problem.source)
-    engine = back_end(writer, variant)
-    assert isinstance(engine, ProgramWriter), "its entry says that it writes programs"
-    return engine.write(core, Path(path), to)
+        return write_formula(
+            analysis, Path(path), formula, depth=depth, bounds=bounds, legend=legend
+        )
+    if depth is not None:
+        raise _other("U320", "depth", "cnf")
+    from odtdsl.driver.formulas.programs import Ask, write_program
+
+    ask = Ask(variant=variant, bounds=bounds, weighted=weighted)
+    return write_program(analysis, Path(path), to, ask, legend)
+
+
+def show_rule(
+    analysis: Analysis,
+    rule: str,
+    to: str,
+    variant: Variant = DEFAULT,
+    *,
+    depth: int | None = None,
+    bounds: Sequence[Fraction] = (),
+    weighted: bool = False,
+) -> Iterator[str]:
+    """The rows or clauses that a rule becomes, below its sentence; the rest as in `compile_to`.
+
+    Raises
+    ------
+    OdtError
+        As `compile_to`. U233: the rule makes none.
+    """
+    formula = formula_format(to)
+    if formula is not None:
+        from odtdsl.driver.formulas.files import show_formula
+
+        return show_formula(analysis, rule, formula, depth=depth, bounds=bounds)
+    from odtdsl.driver.formulas.programs import Ask, show_rule
+
+    return show_rule(analysis, rule, Ask(variant=variant, bounds=bounds, weighted=weighted))
+
+
+def decode_text(
+    analysis: Analysis,
+    text: str,
+    path: Path,
+    to: str | None = None,
+    variant: Variant = DEFAULT,
+    *,
+    depth: int | None = None,
+    bounds: Sequence[Fraction] = (),
+    weighted: bool = False,
+) -> Result:
+    """The audited model of another solver's answer; options as `compile_to` had them.
+
+    Parameters
+    ----------
+    analysis
+        The spec, resolved.
+    text, path
+        The answer, and the file that it is from.
+    to
+        The format that was solved, by default by the looks of the answer.
+    variant, depth, bounds, weighted
+        As in `compile_to`.
+
+    Raises
+    ------
+    OdtError
+        F221, U210, U211, U212, U230: it is no answer to this problem. B codes as `compile_to`.
+    """
+    from odtdsl.driver.formulas import assignment, solution
+
+    formula = None if to is None else formula_format(to)
+    if formula is None and (to is not None or solution.seems_program(text)):
+        from odtdsl.driver.formulas.programs import Ask, decode_program
+
+        ask = Ask(variant=variant, bounds=bounds, weighted=weighted)
+        return decode_program(analysis, solution.parse(text, path), ask, to)
+    from odtdsl.driver.formulas import files
+
+    read = assignment.parse(text, path)
+    return files.decode(analysis, read, to=formula, depth=depth, bounds=bounds)
 
 
 def format_of(path: Path) -> str:
     """The format of a file by the ending of its name, else `lp`."""
     ending = path.suffix.lower().removeprefix(".")
-    return ending if ending == "mps" or formula_format(ending) else "lp"
+    return ending if ending in ("mps", "mzn") or formula_format(ending) else "lp"
 
 
 def formula_format(to: str) -> Format | None:
@@ -472,11 +547,11 @@ def formula_format(to: str) -> Format | None:
 
 def check_format(to: str) -> None:
     """U303 where nothing writes such files."""
-    if to not in ("lp", "mps") and formula_format(to) is None:
+    if to not in ("lp", "mps", "mzn") and formula_format(to) is None:
         raise error(
             "U303",
             f"`{to}` is not a format of this version",
-            helps=("write `--to lp`, `mps`, `cnf`, `wcnf` or `opb`",),
+            helps=("write `--to lp`, `mps`, `mzn`, `cnf`, `wcnf` or `opb`",),
         )
 
 
@@ -491,9 +566,11 @@ __all__ = [
     "Status",
     "check_format",
     "compile_to",
+    "decode_text",
     "format_of",
     "formula_format",
     "plan",
     "relative_gap",
+    "show_rule",
     "solve",
 ]

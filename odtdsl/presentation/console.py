@@ -140,11 +140,11 @@ def result_text(result: Result) -> str:
 
 
 def decoded(result: Result, name: str, *, missing: MissingShown = False) -> Iterator[str]:
-    """A tree that was read from an assignment, its values and its audit."""
-    assert result.tree is not None, "a model is a tree"
-    yield to_text(result.tree, missing=missing).rstrip("\n")
+    """A model that was read from another solver's answer, its values and its audit."""
+    assert result.model is not None, "it is decoded"
+    yield drawn(result.model, missing=missing).rstrip("\n")
     yield ""
-    yield f"the tree decoded from {name}"
+    yield f"the {'tree' if result.diagram is None else 'diagram'} decoded from {name}"
     for stage in result.stages:
         yield f"  {stage.text}: {shown(stage.value)}"
     yield "  " + size_line(result)

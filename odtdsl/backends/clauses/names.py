@@ -52,11 +52,11 @@ class SpecNames(Names):
     def only(self, family: int, level: int) -> str:
         """` <= 4.5`, ` == "a"` or ` in [0, 3)`: what goes left."""
         sign = {"threshold": "<=", "equals": "==", "bin": "in"}
-        return f" {sign[self.core.families[family].kind]} {self._value(family, 0, level)}"
+        return f" {sign[self.core.families[family].kind]} {self.value(family, 0, level)}"
 
     def upto(self, family: int, test: int, level: int) -> str:
         """`threshold 4.5 or below`, `value "b" or one before it`, `bin [0, 3) or below`."""
-        value = self._value(family, test, level)
+        value = self.value(family, test, level)
         match self.core.families[family].kind:
             case "threshold":
                 return f"threshold {value} or below"
@@ -65,7 +65,8 @@ class SpecNames(Names):
             case _:
                 return f"bin {value}" + (" or below" if test else "")
 
-    def _value(self, family: int, test: int, level: int) -> str:
+    def value(self, family: int, test: int, level: int) -> str:
+        """The threshold, level or bin of a test, as a spec writes it."""
         one = self.core.families[family]
         levels = self.rows.problem.features[one.column].type.levels
         match one.kind:

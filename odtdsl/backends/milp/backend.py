@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from fractions import Fraction
 from typing import ClassVar
 
 from odtdsl.backends.base import (
@@ -18,6 +19,7 @@ from odtdsl.backends.base import (
 )
 from odtdsl.backends.milp.formulation import Formulation, formulation
 from odtdsl.backends.milp.stage_choice import StageChoice
+from odtdsl.backends.programs import Handover
 from odtdsl.base.back_ends import Variant
 from odtdsl.problem.ir.forms import Core, DepthStage, Form
 from odtdsl.problem.ir.problem import DiagramSkeleton
@@ -86,11 +88,13 @@ class Milp(BackEnd, ProgramWriter):
         program = self.formulation.lower(core, depth, StageChoice(lookahead=False)).program
         return (("depth", depth), *program.size())
 
-    def write(self, core: Core, path: Path, to: str) -> tuple[tuple[str, int], ...]:
-        """Write the program of the first stage."""
-        from odtdsl.backends.milp.writer import write
+    def hand_over(
+        self, core: Core, *, kept: Sequence[Fraction] = (), weighted: bool = False
+    ) -> Handover:
+        """The program of a stage, or of all that are left."""
+        from odtdsl.backends.milp.writer import hand_over
 
-        return write(core, path, "lp" if to == "lp" else "mps", self.formulation)
+        return hand_over(core, self.formulation, kept=kept, weighted=weighted)
 
     def solve(
         self,

@@ -58,7 +58,7 @@ class Lowered:
 
 def measures_in(core: Core, choice: StageChoice) -> list[Additive]:
     """All that rules and the stages that matter measure."""
-    wanted = [index for index, _ in choice.kept]
+    wanted = [*(index for index, _ in choice.kept), *choice.also]
     wanted += [] if choice.stage is None else [choice.stage]
     measures: list[Additive] = [m for i in wanted for m in measures_of(core.objective[i])]
     for clause in core.clauses:

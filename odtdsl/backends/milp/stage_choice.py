@@ -21,11 +21,14 @@ class StageChoice:
         Earlier stages that must stay at their optimum.
     lookahead
         Whether bounds of root tests tighten the relaxation, where a formulation has them.
+    also
+        Other stages that are to be expressed.
     """
 
     stage: int | None = 0
     kept: Kept = ()
     lookahead: bool = True
+    also: tuple[int, ...] = ()
 
 
 FIRST = StageChoice()

@@ -1,70 +1,100 @@
-"""LP and MPS files to read: the program that would be solved, with the names of its parts."""
+"""The program of a problem, to be written for other solvers and read back from them."""
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Literal
+from collections.abc import Sequence
+from fractions import Fraction
 
-from odtdsl.backends.milp.diagram_search import lower_diagram
+import numpy as np
+
+from odtdsl.backends.milp.diagram_search import LoweredDiagram, lower_diagram
 from odtdsl.backends.milp.formulation import PATTERN, Formulation
-from odtdsl.backends.milp.highs import Solver
 from odtdsl.backends.milp.layers import layers_of
-from odtdsl.backends.milp.lowering import MAX_MODEL_DEPTH, deepest
-from odtdsl.backends.milp.program import Program
-from odtdsl.backends.milp.pyomo_model import build, standard_form
-from odtdsl.backends.milp.stages import Goal
+from odtdsl.backends.milp.lowering import MAX_MODEL_DEPTH, Lowered, deepest
+from odtdsl.backends.milp.program import (
+    FREE,
+    MAX_COEFFICIENT,
+    Numbers,
+    Program,
+    safe_names,
+)
+from odtdsl.backends.milp.stage_choice import StageChoice
+from odtdsl.backends.milp.stages import Goal, lower_stage
+from odtdsl.backends.programs import Handover, Part
 from odtdsl.base.diagnostics.model import error
-from odtdsl.base.files import write_text
+from odtdsl.datasets.table import FloatArray
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.problem import DiagramSkeleton
 
-COMMENT = {"lp": "\\", "mps": "*"}
 
-OF_TREE = (
-    "a decision tree by mixed-integer programming; rows of rules are named rule_NAME(place)",
-    "n0 is the root, the children of n(k) are n(2k+1), left, and n(2k+2), right",
-)
-
-
-def write(
-    core: Core, path: Path, to: Literal["lp", "mps"], formulation: Formulation = PATTERN
-) -> tuple[tuple[str, int], ...]:
-    """Write the program of a problem's first stage.
-
-    Comments at the top say how the objective's value follows from the file's. The file
-    appears whole or not at all: it is written beside its place, then renamed.
+def hand_over(
+    core: Core,
+    formulation: Formulation = PATTERN,
+    *,
+    kept: Sequence[Fraction] = (),
+    weighted: bool = False,
+) -> Handover:
+    """The program of a stage of the objective.
 
     Parameters
     ----------
     core
         The problem.
-    path
-        Where to.
-    to
-        The format.
     formulation
         That of the program.
-
-    Returns
-    -------
-    tuple of (str, int)
-        The size of the encoding.
+    kept
+        Values that the first stages keep, or better them, less being better. The stage after
+        them is minimized; if there is none, any model will do.
+    weighted
+        All stages that are left are minimized at once: a step of one weighs more than all that
+        those after it can add.
 
     Raises
     ------
     OdtError
-        B102, B220, B221, B222: the formulation cannot express the problem. F301: the file
-        cannot be written.
+        B102, B220, B221, B222: the formulation cannot express the problem. B224: the weights of
+        the stages have too many digits.
     """
     formulation.refuse(core)
+    stage = len(kept) if len(kept) < len(core.objective) else None
+    rest = range(len(kept) + 1, len(core.objective) if weighted else 0)
+    choice = StageChoice(stage, tuple(enumerate(kept)), also=tuple(rest))
+    lowered = _lowered(core, formulation, choice)
+    goals = [] if lowered.goal is None or stage is None else [(stage, lowered.goal)]
+    goals += [(i, lower_stage(lowered.encoding, core.objective[i], i)) for i in rest]
+    program, matrix = lowered.program, lowered.program.matrix()
     if isinstance(core.skeleton, DiagramSkeleton):
-        diagram = lower_diagram(core, formulation=formulation)
-        assert diagram.goal is not None, "the first stage is lowered"
-        lines = (*_of_diagram(core), _value(diagram.goal))
-        write_text(path, _marked(lines, COMMENT[to]) + _text(diagram.program, to))
-        return diagram.program.size()
+        layers = layers_of(core)
+        what = _of_diagram(core)
+        levels = [(n, level) for level in range(layers.depth) for n in layers.at_level(level)]
+    else:
+        what = _of_tree(deepest(core))
+        levels = [(n, (n + 1).bit_length() - 1) for n in range(2**MAX_MODEL_DEPTH)]
+    return Handover(
+        what=(*what, *formulation.comments(core)),
+        column_names=program.column_names,
+        column_lower=_sides(np.array(program.column_lower)),
+        column_upper=_sides(np.array(program.column_upper)),
+        integer=np.array(program.integer, dtype=bool),
+        starts=matrix.starts,
+        columns=matrix.columns,
+        values=matrix.values.astype(np.float64),
+        row_names=matrix.names,
+        row_lower=_sides(matrix.lower),
+        row_upper=_sides(matrix.upper),
+        origins=matrix.origins,
+        parts=_weighed(goals, program),
+        kept=choice.kept,
+        pattern_of_row=lowered.encoding.patterns.of_row,
+        levels=tuple(level for _, level in sorted(levels)),
+        column_ids=safe_names(core.columns),
+        decode=lowered.decode,
+    )
+
+
+def _lowered(core: Core, formulation: Formulation, choice: StageChoice) -> Lowered | LoweredDiagram:
+    if isinstance(core.skeleton, DiagramSkeleton):
+        return lower_diagram(core, choice, formulation=formulation)
     depth = deepest(core)
     if depth > MAX_MODEL_DEPTH:
         raise error(
@@ -73,19 +103,54 @@ def write(
             f" {depth}",
             helps=(f"write `tree depth <= {MAX_MODEL_DEPTH}` or less",),
         )
-    lowered = formulation.lower(core, depth)
-    assert lowered.goal is not None, "the first stage is lowered"
-    lines = (*OF_TREE, _value(lowered.goal), *formulation.comments(core))
-    write_text(path, _marked(lines, COMMENT[to]) + _text(lowered.program, to))
-    return lowered.program.size()
+    return formulation.lower(core, depth, choice)
 
 
-def _text(program: Program, to: str) -> str:
-    solver = Solver(program, standard_form(program, build(program)), slack=False)
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / f"model.{to}"
-        solver.highs.writeModel(str(place))
-        return place.read_text(encoding="ascii")
+def _weighed(goals: list[tuple[int, Goal]], program: Program) -> tuple[Part, ...]:
+    """The last stage has the weight 1, the one before it more than its range, and so on."""
+    found: list[Part] = []
+    weight = 1
+    for stage, goal in reversed(goals):
+        terms = goal.cost.terms
+        found.append(
+            Part(
+                stage=stage,
+                cost=terms,
+                constant=goal.constant,
+                grid=goal.grid,
+                scale=goal.scale,
+                weight=weight,
+            )
+        )
+        if weight * max(map(abs, terms.values()), default=0) > MAX_COEFFICIENT:
+            raise error(
+                "B224",
+                "the weights of the objective's stages have too many digits for one program",
+                helps=("write a program per stage: leave `--weighted` out, and see `--bound`",),
+            )
+        weight *= 1 + sum(
+            abs(value) * (program.column_upper[column] - program.column_lower[column])
+            for column, value in terms.items()
+        )
+    return tuple(reversed(found))
+
+
+def _sides(numbers: Numbers) -> FloatArray:
+    """Bounds beyond `FREE` are infinite."""
+    sides = numbers.astype(np.float64)
+    sides[sides >= FREE] = np.inf
+    sides[sides <= -FREE] = -np.inf
+    return sides
+
+
+def _of_tree(depth: int) -> tuple[str, ...]:
+    first = 2**depth - 1
+    return (
+        f"a decision tree of depth {depth} at most, by mixed-integer programming",
+        "n0 is the root, the children of n(k) are n(2k+1), left, and n(2k+2), right; "
+        f"n{first} to n{2 * first} are slots, which predict",
+        "a node that is no split sends all rows right",
+    )
 
 
 def _of_diagram(core: Core) -> tuple[str, ...]:
@@ -95,17 +160,6 @@ def _of_diagram(core: Core) -> tuple[str, ...]:
         for level in range(layers.depth)
     )
     return (
-        "a decision diagram by mixed-integer programming; rows of rules are named rule_NAME(place)",
-        f"n0 is the root, c0 to c{layers.n_leaves - 1} are the classes; {nodes}",
-        "arc(n0,left,n1) leads what goes left at n0 to n1; flow(p0,...) is the way of the rows p0",
+        "a decision diagram by mixed-integer programming",
+        f"n0 is the root, c0, c1, ... are where arcs end; {nodes}",
     )
-
-
-def _value(goal: Goal) -> str:
-    """How the objective's value follows from the file's."""
-    file = f"({goal.constant} + {goal.grid} * objective of this file)"
-    return f"objective of the spec = {file} / {goal.scale}"
-
-
-def _marked(lines: Iterable[str], mark: str) -> str:
-    return "".join(f"{mark} {line}\n" for line in lines)

@@ -58,6 +58,10 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U215", "survival curves of a tree that predicts something else", ""),
     ("U217", "rows or groups on which a model cannot be evaluated", ""),
     ("U216", "a time at which survival is asked for that is none", ""),
+    ("U230", "a solution that claims an objective which its values or its model do not have", ""),
+    ("U231", "a solution that breaks rows of a rule", ""),
+    ("U232", "a solution whose model is better than it says", ""),
+    ("U233", "rows of a rule that has none", ""),
     # ---- S: syntax
     ("S001", "something unexpected", "drop 5"),
     ("S002", "no statement starts with this word", "tagret y"),
@@ -111,7 +115,8 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("B221", "an objective whose numbers have more digits than a back end can represent", ""),
     ("B222", "a tree deeper than `milp` builds", ""),
     ("B223", "a tree too deep for a formula", ""),
-    ("B224", "an objective whose weights have too many digits for solvers of formulas", ""),
+    ("B224", "an objective whose weights have too many digits for solvers", ""),
+    ("B225", "a program of a kind that its format cannot hold", ""),
     # ---- D: data as read
     ("D101", "the data file is missing, a folder or not readable", ""),
     ("D102", "the data file is not text in its encoding", ""),

@@ -27,10 +27,12 @@ LITERAL = re.compile(r"([+-]|~)?(x?)(\d{1,18})")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """Truth values of variables, and the format that they seem to be of."""
+    """Truth values of variables, the format that they seem to be of, and the cost as the solver
+    says it; None where it says none."""
 
     values: dict[int, bool]
     to: Format
+    cost: int | None = None
 
 
 def of_literals(literals: Iterable[int]) -> Assignment:
@@ -51,8 +53,13 @@ def read(path: Path) -> Assignment:
         F220: the file cannot be read. F221: it holds no assignment. U210: it says that there
         is no model, or that none was found.
     """
+    return parse(read_text(path), path)
+
+
+def read_text(path: Path) -> str:
+    """The text of a file with an answer; F220, F221 as in `read`."""
     try:
-        text = read_bytes(path).decode("utf-8")
+        return read_bytes(path).decode("utf-8")
     except OSError as failure:
         raise error(
             "F220",
@@ -61,7 +68,6 @@ def read(path: Path) -> Assignment:
         ) from failure
     except UnicodeDecodeError as failure:
         raise _no_assignment(path, "it is not a text file") from failure
-    return parse(text, path)
 
 
 def parse(text: str, path: Path) -> Assignment:
@@ -69,14 +75,15 @@ def parse(text: str, path: Path) -> Assignment:
     values: dict[int, bool] = {}
     status: bool | None = None
     said: str | None = None
-    ended = named = cost = False
+    ended = named = False
+    cost: int | None = None
     for number, line in enumerate(text.splitlines(), start=1):
         head, _, rest = line.strip().partition(" ")
         if line.strip().removeprefix("s ").strip() in STATUS:
             said = line.strip().removeprefix("s ").strip()
             status = STATUS[said]
         elif head == "o":
-            cost = True
+            cost = _cost(rest, path, number)
         elif head not in ("", "c"):
             tokens = rest.split() if head == "v" else line.split()
             for variable, true, has_name in _literals(tokens, path, number):
@@ -93,8 +100,15 @@ def parse(text: str, path: Path) -> Assignment:
         raise _no_assignment(path, "it has no line of literals")
     bits = None if ended or named else _bits(text)
     if bits is not None:
-        return Assignment(values=bits, to="wcnf")
-    return Assignment(values=values, to="opb" if named else "wcnf" if cost else "cnf")
+        return Assignment(values=bits, to="wcnf", cost=cost)
+    to: Format = "opb" if named else "cnf" if cost is None else "wcnf"
+    return Assignment(values=values, to=to, cost=cost)
+
+
+def _cost(text: str, path: Path, line: int) -> int:
+    if not re.fullmatch(r"-?\d{1,30}", text.strip()):
+        raise _no_assignment(path, f"line {line} has the cost `{shortened(text)}`")
+    return int(text)
 
 
 def _literals(tokens: list[str], path: Path, line: int) -> Iterator[tuple[int, bool, bool]]:
@@ -120,7 +134,8 @@ def _no_assignment(path: Path, why: str) -> OdtError:
         "F221",
         f"`{path}` contains no assignment: {why}",
         helps=(
-            "give solver output with lines such as `v 1 -2 3 0`, or the result file of minisat",
+            "give solver output with lines such as `v 1 -2 3 0`, the result file of minisat, or "
+            "of a program a file with lines such as `active(n0) 1`",
         ),
     )
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from odtdsl.auditor.audit import audit
 from odtdsl.base.diagnostics.model import OdtError, error
-from odtdsl.datasets.digest import digest
-from odtdsl.driver.result import Result, Stage
-from odtdsl.driver.scoring import score
+from odtdsl.base.files import write_text
+from odtdsl.driver.formulas.answers import answered
 from odtdsl.problem.terms.normalize import normalize
 
 if TYPE_CHECKING:
     from odtdsl.compiler import Analysis
     from odtdsl.driver.formulas.assignment import Assignment
     from odtdsl.driver.formulas.encoding import Encoding, Format
+    from odtdsl.driver.result import Result
 
 FORMATS = ("cnf", "wcnf", "opb")
 SHOWN = 8
@@ -33,8 +33,9 @@ def write_formula(
     *,
     depth: int | None = None,
     bounds: Sequence[Fraction] = (),
+    legend: Path | None = None,
 ) -> tuple[tuple[str, int], ...]:
-    """Write a problem as a formula; returns its size.
+    """Write a problem as a formula, and what it says as JSON beside it; returns its size.
 
     Raises
     ------
@@ -42,11 +43,44 @@ def write_formula(
         As `odtdsl.driver.formulas.encoding.encode`; F301: the file cannot be written.
     """
     from odtdsl.driver.formulas.encoding import encode
-    from odtdsl.driver.formulas.writer import write
+    from odtdsl.driver.formulas.writer import legend_of, write
 
     encoding = encode(normalize(analysis.rows), analysis.rows, to, depth=depth, bounds=bounds)
     write(encoding, path)
+    if legend is not None:
+        write_text(legend, json.dumps(legend_of(encoding), indent=1) + "\n")
     return encoding.size()
+
+
+def show_formula(
+    analysis: Analysis,
+    rule: str,
+    to: Format,
+    *,
+    depth: int | None = None,
+    bounds: Sequence[Fraction] = (),
+) -> Iterator[str]:
+    """The groups of clauses of a rule, below its sentence.
+
+    Raises
+    ------
+    OdtError
+        As `odtdsl.driver.formulas.encoding.encode`; U233: there are none.
+    """
+    from odtdsl.driver.formulas.encoding import encode
+    from odtdsl.driver.formulas.writer import rows_of
+
+    encoding = encode(normalize(analysis.rows), analysis.rows, to, depth=depth, bounds=bounds)
+    known = dict.fromkeys(
+        name for group in encoding.formula.groups for name in group.rule.split(", ") if name
+    )
+    if rule not in known:
+        raise error(
+            "U233",
+            f"the formula has no clauses of a rule `{rule}`",
+            helps=(f"it has clauses of {', '.join(f'`{one}`' for one in known)}",),
+        )
+    return rows_of(encoding, rule)
 
 
 def decode(
@@ -87,28 +121,10 @@ def decode(
     core = normalize(rows)
     encoding = encode(core, rows, to or assignment.to, depth=depth, bounds=bounds)
     _check(encoding, assignment)
+    _check_cost(encoding, assignment)
     true = {variable for variable, value in assignment.values.items() if value}
     tree = to_tree(core, rows, simplify(core, encoding.lowered.tree.decode(true)))
-    audited = audit(tree, rows)
-    stages = tuple(
-        Stage(text=stage.text, value=value, bound=None, gap=None, proven=False)
-        for stage, value in zip(analysis.problem.objective, audited.objective, strict=True)
-    )
-    test = analysis.test
-    return Result(
-        status="feasible",
-        stages=stages,
-        model=tree,
-        audit=audited,
-        backend="assignment",
-        seconds=time.monotonic() - began,
-        seed=analysis.problem.options.seed,
-        digest=digest(rows.data.table),
-        size=encoding.size(),
-        warnings=analysis.warnings,
-        test=None if test is None or not test.n_rows else score(tree, test),
-        rows=rows,
-    )
+    return answered(analysis, tree, began, encoding.size())
 
 
 # ---- is it a model
@@ -143,6 +159,24 @@ def _check(encoding: Encoding, assignment: Assignment) -> None:
                 notes=(f"the sum is {total}, and the limit is {bound.most}",),
                 helps=(_SAME,),
             )
+
+
+def _check_cost(encoding: Encoding, assignment: Assignment) -> None:
+    """The cost that the solver says is that of its model."""
+    if assignment.cost is None or encoding.to == "cnf":
+        return
+    terms = encoding.terms
+    constant, weighted = terms.positive()
+    true = {variable for variable, value in assignment.values.items() if value}
+    total = sum(weight for x, weight in weighted if (abs(x) in true) == (x > 0))
+    if encoding.to == "opb":  # its weights may be negative, without a constant
+        total += constant - terms.constant
+    if assignment.cost != total:
+        raise error(
+            "U230",
+            f"the solver claims the cost {assignment.cost}, but that of its model is {total}",
+            helps=(_SAME,),
+        )
 
 
 _SAME = "use the same spec, data and options `--to`, `--depth` and `--bound` as for `odt compile`"

@@ -34,11 +34,47 @@ def text_of(encoding: Encoding) -> str:
     return "\n".join(body(encoding)) + "\n"
 
 
+def legend_of(encoding: Encoding) -> dict[str, object]:
+    """What every variable and group of clauses says, for programs."""
+    formula, problem = encoding.formula, encoding.rows.problem
+    ends = [group.first for group in formula.groups[1:]] + [len(formula.clauses)]
+    return {
+        "format": encoding.to,
+        "objective": list(_objective(encoding)),
+        "rules": {rule.name: rule.text for rule in problem.rules},
+        "variables": {str(v): formula.meaning(v) for v in range(1, formula.top + 1)},
+        "groups": [
+            {
+                "group": number,
+                "says": encoding.title(number),
+                "rule": group.rule,
+                "clauses": [group.first + 1, end],
+            }
+            for number, (group, end) in enumerate(zip(formula.groups, ends, strict=True), start=1)
+        ],
+    }
+
+
+def rows_of(encoding: Encoding, rule: str) -> Iterator[str]:
+    """The groups of clauses and sums of a rule, as a file has them."""
+    mark, line = ("*", _at_least_one) if encoding.to == "opb" else ("c", _zero_ended)
+    yield from (
+        _comment(mark, f"rule {one.name}: {one.text}")
+        for one in encoding.rows.problem.rules
+        if one.name == rule
+    )
+    yield from _body(encoding, mark, line, rule)
+
+
+def _zero_ended(clause: tuple[int, ...]) -> str:
+    return " ".join(map(str, (*clause, 0)))
+
+
 def _cnf(encoding: Encoding) -> Iterator[str]:
     formula = encoding.formula
     yield from _head(encoding, "c")
     yield f"p cnf {formula.top} {len(formula.clauses)}"
-    yield from _body(encoding, "c", lambda clause: " ".join(map(str, (*clause, 0))))
+    yield from _body(encoding, "c", _zero_ended)
 
 
 def _wcnf(encoding: Encoding) -> Iterator[str]:
@@ -107,8 +143,8 @@ def _comment(mark: str, text: str) -> str:
 # ---- clauses
 
 
-def _body(encoding: Encoding, mark: str, line: Line) -> Iterator[str]:
-    """Clauses and sums in order, and before each group what it says."""
+def _body(encoding: Encoding, mark: str, line: Line, rule: str | None = None) -> Iterator[str]:
+    """Clauses and sums in order, and before each group what it says; of one rule, or of all."""
     formula = encoding.formula
     bounds = list(formula.bounds or ())[::-1]
     ends = [group.first for group in formula.groups[1:]] + [len(formula.clauses)]
@@ -116,6 +152,8 @@ def _body(encoding: Encoding, mark: str, line: Line) -> Iterator[str]:
         sums = []
         while bounds and bounds[-1].groups == number:
             sums.append(_sum(bounds.pop()))
+        if rule is not None and rule not in group.rule.split(", "):
+            continue
         if end > group.first or sums:
             yield _comment(mark, f"group {number}: {encoding.title(number)}")
         yield from map(line, formula.clauses[group.first : end])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from odtdsl.interfaces.api.inputs import FileFormat, FilePath, FormulaFormat, Inputs
+from odtdsl.interfaces.api.inputs import FileFormat, FilePath, Inputs
 from odtdsl.interfaces.api.reading import ModelLike, spec_of
 from odtdsl.words import values
 from odtdsl.words.values import Numeric
@@ -26,6 +26,8 @@ def compile(
     model: Literal["pattern", "subtrees", "cptree", "odd"] | None = None,
     depth: int | None = None,
     bound: Numeric | Iterable[Numeric] = (),
+    weighted: bool = False,
+    legend: FilePath | None = None,
     **inputs: Unpack[Inputs],
 ) -> dict[str, int]:
     """Write a model as a file that other solvers and people can read.
@@ -37,17 +39,22 @@ def compile(
     path
         The file to write, whole or not at all.
     to
-        A mixed-integer program: `"lp"` or `"mps"`; a formula: `"cnf"` (is there a tree that
-        satisfies the rules?), `"wcnf"` (MaxSAT) or `"opb"` (pseudo-Boolean), both with the
-        objective. Default by the ending of the file, else `"lp"`.
+        A mixed-integer program: `"lp"`, `"mps"` or `"mzn"` (MiniZinc); a formula: `"cnf"` (is
+        there a tree that satisfies the rules?), `"wcnf"` (MaxSAT) or `"opb"` (pseudo-Boolean),
+        both with the objective. Default by the ending of the file, else `"lp"`.
     model
         The formulation of programs, `"pattern"` (default), `"subtrees"`, or a study's: `"cptree"`,
         `"odd"`.
     depth
         Of formulas: a bound beside that of the model, which needs one or the other.
     bound
-        Of formulas: the objective is as good as this, or better; of several stages the first
-        ones.
+        The objective is as good as this, or better; of several stages the first ones. A program
+        minimizes the stage after them.
+    weighted
+        Of programs: all stages that are left are minimized as one sum, in which a step of one
+        weighs more than all that the later ones can add.
+    legend
+        Where to write, as JSON, what every variable and row says.
     inputs
         As in `Inputs`.
 
@@ -74,31 +81,36 @@ def compile(
             variant(model=model),
             depth=depth,
             bounds=_bounds(bound),
+            weighted=weighted,
+            legend=None if legend is None else Path(legend),
         )
     )
 
 
 def decode(
     spec: ModelLike,
-    assignment: FilePath | Iterable[int],
+    assignment: FilePath | Iterable[int] | Mapping[str, float],
     /,
     *,
-    to: FormulaFormat | None = None,
+    to: FileFormat | None = None,
+    model: Literal["pattern", "subtrees", "cptree", "odd"] | None = None,
     depth: int | None = None,
     bound: Numeric | Iterable[Numeric] = (),
+    weighted: bool = False,
     **inputs: Unpack[Inputs],
 ) -> Result:
-    """The audited tree that another solver's assignment of a formula of `compile` describes.
+    """The audited tree or diagram of another solver's answer to a file of `compile`.
 
     Parameters
     ----------
     spec
         A model, a text or a path.
     assignment
-        The file that the solver wrote or printed, or literals: variables that are true, and
-        negatives of those that are false. Variables without a value count as false.
-    to, depth, bound
-        As the formula was compiled. `to` is by default what the file looks like; `"cnf"` for
+        The file that the solver wrote or printed. Or, of a formula, literals: variables that are
+        true, and negatives of those that are false; of a program, values by the names of its
+        variables. Variables without a value count as false, or 0.
+    to, model, depth, bound, weighted
+        As the file was compiled. `to` is by default what the answer looks like; `"cnf"` for
         literals.
     inputs
         As in `Inputs`.
@@ -112,7 +124,8 @@ def decode(
     ------
     OdtError
         With all mistakes of spec and data; F220, F221: the file cannot be read; U210: it holds
-        no model; U211, U212: the assignment is no model of the formula.
+        no model; U211, U212: the assignment is no model of the formula, or no solution of the
+        program; U230: it claims an objective that it does not have.
 
     Examples
     --------
@@ -130,15 +143,36 @@ def decode(
     >>> result.audit.holds, int(result.objective), result.tree.n_leaves
     (True, 0, 3)
     """
+    from odtdsl.base.back_ends import variant
+    from odtdsl.driver import pipeline
     from odtdsl.driver.formulas import assignment as assignments
-    from odtdsl.driver.formulas import files
+    from odtdsl.driver.formulas import files, programs
+    from odtdsl.driver.formulas.solution import Solution
 
+    bounds = _bounds(bound)
     if isinstance(assignment, str | os.PathLike):
-        read = assignments.read(Path(assignment))
-    else:
-        read = assignments.of_literals(assignment)
+        path = Path(assignment)
+        return pipeline.decode_text(
+            spec_of(spec).analyse(**inputs),
+            assignments.read_text(path),
+            path,
+            to,
+            variant(model=model),
+            depth=depth,
+            bounds=bounds,
+            weighted=weighted,
+        )
+    analysis = spec_of(spec).analyse(**inputs)
+    if isinstance(assignment, Mapping):
+        ask = programs.Ask(variant=variant(model=model), bounds=bounds, weighted=weighted)
+        named = {str(name): float(value) for name, value in assignment.items()}
+        return programs.decode_program(analysis, Solution(values=named), ask)
     return files.decode(
-        spec_of(spec).analyse(**inputs), read, to=to, depth=depth, bounds=_bounds(bound)
+        analysis,
+        assignments.of_literals(assignment),
+        to=None if to is None else pipeline.formula_format(to),
+        depth=depth,
+        bounds=bounds,
     )
 
 

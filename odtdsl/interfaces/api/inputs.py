@@ -15,8 +15,7 @@ FilePath = str | os.PathLike[str]
 Columns = str | Measure | Iterable[str | Measure]
 """A column, several, or `"*"` for all that no other statement of the kind names."""
 Splits = Literal["axis", "hyperplane"]
-FormulaFormat = Literal["cnf", "wcnf", "opb"]
-FileFormat = Literal["lp", "mps", "cnf", "wcnf", "opb"]
+FileFormat = Literal["lp", "mps", "mzn", "cnf", "wcnf", "opb"]
 Setting = Expression | Numeric | str
 """The value of a `let`; a text is in the language, so a text value is `'"a"'`."""
 

@@ -12,7 +12,6 @@ from odtdsl.interfaces.api.builder import SpecBuilder
 from odtdsl.interfaces.api.inputs import (
     FileFormat,
     FilePath,
-    FormulaFormat,
     Inputs,
 )
 from odtdsl.words.values import Numeric
@@ -229,22 +228,45 @@ class Model(SpecBuilder):
         model: Literal["pattern", "subtrees", "cptree", "odd"] | None = None,
         depth: int | None = None,
         bound: Numeric | Iterable[Numeric] = (),
+        weighted: bool = False,
+        legend: FilePath | None = None,
         **inputs: Unpack[Inputs],
     ) -> dict[str, int]:
         """Write the model as a program or a formula for other solvers; see `odtdsl.compile`."""
-        return formulas.compile(self, path, to=to, model=model, depth=depth, bound=bound, **inputs)
+        return formulas.compile(
+            self,
+            path,
+            to=to,
+            model=model,
+            depth=depth,
+            bound=bound,
+            weighted=weighted,
+            legend=legend,
+            **inputs,
+        )
 
     def decode(
         self,
-        assignment: FilePath | Iterable[int],
+        assignment: FilePath | Iterable[int] | Mapping[str, float],
         *,
-        to: FormulaFormat | None = None,
+        to: FileFormat | None = None,
+        model: Literal["pattern", "subtrees", "cptree", "odd"] | None = None,
         depth: int | None = None,
         bound: Numeric | Iterable[Numeric] = (),
+        weighted: bool = False,
         **inputs: Unpack[Inputs],
     ) -> Result:
-        """The tree of another solver's model of the formula; see `odtdsl.decode`."""
-        return formulas.decode(self, assignment, to=to, depth=depth, bound=bound, **inputs)
+        """The tree or diagram of another solver's answer; see `odtdsl.decode`."""
+        return formulas.decode(
+            self,
+            assignment,
+            to=to,
+            model=model,
+            depth=depth,
+            bound=bound,
+            weighted=weighted,
+            **inputs,
+        )
 
     def audit(self, tree: Predictor | Result | FilePath, **inputs: Unpack[Inputs]) -> Audit:
         """Check a tree against the model; see `odtdsl.audit`."""

@@ -26,41 +26,77 @@ Depth = Annotated[
 ]
 Bounds = Annotated[
     list[str] | None,
-    Option("--bound", help="For formulas: a bound on each stage of the objective, in order."),
+    Option(
+        "--bound",
+        help="A bound on each stage of the objective, in order; of programs the stage after them"
+        " is minimized.",
+    ),
+]
+Weighted = Annotated[
+    bool, Option(help="For programs: all stages of the objective as one weighted sum.")
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Compile(OnSpec):
-    """Write the problem for other solvers: as a program (LP, MPS) with readable names, or as a
-    formula (CNF, WCNF for MaxSAT, OPB) with comments that say what all is."""
+    """Write the problem for other solvers: as a program (LP, MPS, MiniZinc) or as a formula (CNF,
+    WCNF for MaxSAT, OPB), with comments that say what all is."""
 
     to: Annotated[
-        str | None, Option(help="lp, mps, cnf, wcnf or opb; default by --out, else lp.")
+        str | None, Option(help="lp, mps, mzn, cnf, wcnf or opb; default by --out, else lp.")
     ] = None
     out: Annotated[Path | None, Option("--out", "-o", help="The file.")] = None
     model: Formulation = None
     depth: Depth = None
     bound: Bounds = None
+    weighted: Weighted = False
+    legend: Annotated[
+        Path | None, Option(help="Also write what every variable and row says, as JSON.")
+    ] = None
+    show: Annotated[
+        str | None,
+        Option(help="Print the rows or clauses of a rule, and write no file."),
+    ] = None
     force: Force = False
     as_json: Json = False
 
     def run(self) -> int:
-        """Write the problem as LP, MPS, CNF, WCNF or OPB."""
+        """Write the problem as LP, MPS, MiniZinc, CNF, WCNF or OPB."""
         from odtdsl.base.back_ends import variant
         from odtdsl.driver import pipeline
         from odtdsl.driver.formulas.files import parse_bound
 
         bounds = tuple(map(parse_bound, self.bound or ()))
+        given = variant(model=self.model)
         problem = self.problem()
         default = "lp" if self.out is None else pipeline.format_of(self.out)
         form = default if self.to is None else self.to
         pipeline.check_format(form)
+        if self.show is not None:
+            rule = self.show.removeprefix("rule ").strip()
+            shown = pipeline.show_rule(
+                problem.analysis(),
+                rule,
+                form,
+                given,
+                depth=self.depth,
+                bounds=bounds,
+                weighted=self.weighted,
+            )
+            print_lines(shown)
+            return OK
         path = self.out or beside(self.spec, f".{form}")
-        check_outputs({"out": path}, files_of(problem), self.force)
+        check_outputs({"out": path, "legend": self.legend}, files_of(problem), self.force)
         analysis = problem.analysis()
         size = pipeline.compile_to(
-            analysis, path, form, variant(model=self.model), depth=self.depth, bounds=bounds
+            analysis,
+            path,
+            form,
+            given,
+            depth=self.depth,
+            bounds=bounds,
+            weighted=self.weighted,
+            legend=self.legend,
         )
         if self.as_json:
             print_json({"file": str(path), "size": dict(size)})
@@ -74,14 +110,16 @@ class Compile(OnSpec):
 
 @dataclass(frozen=True, kw_only=True)
 class Decode(OnSpec):
-    """Read another solver's model of a formula of `odt compile` as a tree, and audit it."""
+    """Read another solver's answer to a file of `odt compile` as a tree or diagram, audited."""
 
     assignment: Annotated[Path, Option(help="What the solver printed or wrote.")]
     to: Annotated[
-        str | None, Option(help="cnf, wcnf or opb; default by the contents of the file.")
+        str | None, Option(help="lp, mps, mzn, cnf, wcnf or opb; default by the file's contents.")
     ] = None
+    model: Formulation = None
     depth: Depth = None
     bound: Bounds = None
+    weighted: Weighted = False
     out: Out = None
     svg: Svg = None
     dot: Dot = None
@@ -89,32 +127,35 @@ class Decode(OnSpec):
     as_json: Json = False
 
     def run(self) -> int:
-        """Turn a solver's assignment of a written formula into a tree, audited."""
-        from odtdsl.base.diagnostics.model import error
+        """Turn a solver's answer to a written file into a tree or diagram, audited."""
+        from odtdsl.base.back_ends import variant
         from odtdsl.driver import pipeline
-        from odtdsl.driver.formulas import files
-        from odtdsl.driver.formulas.assignment import read
+        from odtdsl.driver.formulas.assignment import read_text
         from odtdsl.driver.formulas.files import parse_bound
         from odtdsl.presentation import console
 
         problem = self.problem()
         reads = (*files_of(problem), ("the assignment", self.assignment))
         check_outputs({"out": self.out, "svg": self.svg, "dot": self.dot}, reads, self.force)
-        form = None if self.to is None else pipeline.formula_format(self.to)
-        if form is None and self.to is not None:
-            raise error(
-                "U303",
-                f"`{self.to}` is not a format of formulas",
-                helps=("write cnf, wcnf or opb",),
-            )
+        if self.to is not None:
+            pipeline.check_format(self.to)
         bounds = tuple(map(parse_bound, self.bound or ()))
-        values = read(self.assignment)
+        text = read_text(self.assignment)
         analysis = problem.analysis()
-        if not self.as_json:
-            warn(analysis.warnings)
-        result = files.decode(analysis, values, to=form, depth=self.depth, bounds=bounds)
-        assert result.tree is not None, "a model is a tree"
+        result = pipeline.decode_text(
+            analysis,
+            text,
+            self.assignment,
+            self.to,
+            variant(model=self.model),
+            depth=self.depth,
+            bounds=bounds,
+            weighted=self.weighted,
+        )
+        assert result.model is not None, "it is decoded"
         assert result.audit is not None, "it is audited"
+        if not self.as_json:
+            warn(result.warnings)
 
         def answer() -> None:
             if self.as_json:
@@ -123,6 +164,6 @@ class Decode(OnSpec):
                 missing = shows_missing(analysis)
                 print_lines(console.decoded(result, self.assignment.name, missing=missing))
 
-        notes = missing_in(result.tree, analysis)
-        deliver(answer, *pictures(result.tree, self.out, self.svg, self.dot, notes=notes))
+        notes = missing_in(result.model, analysis)
+        deliver(answer, *pictures(result.model, self.out, self.svg, self.dot, notes=notes))
         return OK if result.audit.holds else WRONG
