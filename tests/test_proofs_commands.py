@@ -70,7 +70,7 @@ def test_a_tree_that_the_proof_does_not_reach(spec: Path, tmp_path: Path) -> Non
 def test_what_keeps_a_proof_from_being_written(spec: Path, tmp_path: Path) -> None:
     proof = tmp_path / "a.proof"
     for words, code in (
-        (("--using", "exact"), "U316"),
+        (("--using", "milp"), "U316"),
         (("--model", "pattern"), "U316"),
         (("--all-optimal",), "U316"),
         (("--proof", tmp_path / "no" / "a.proof"), "F301"),

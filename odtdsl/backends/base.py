@@ -20,6 +20,7 @@ from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawTree
 if TYPE_CHECKING:
     from odtdsl.backends.improvements import Found
     from odtdsl.backends.programs import Handover
+    from odtdsl.backends.ledger import Ledger
     from odtdsl.base.diagnostics.model import OdtError
     from odtdsl.predictors.predictor import Predictor
     from odtdsl.problem.ir.problem import Options
@@ -67,6 +68,8 @@ class Limits:
         What the whole process may hold. `interrupted` says when a search is to end for that.
     proves
         Whether to prove; `search` asks `exact` for better models only.
+    ledger
+        Where `exact` leaves certificates of what it proves; None for none.
     steps
         Of `search`: millions of visits of a row after which to stop. Unlike seconds they are the
         same on every machine.
@@ -81,6 +84,7 @@ class Limits:
     memory_bytes: int | None = None
     proves: bool = True
     steps: Fraction | int | None = None
+    ledger: Ledger | None = None
     interrupted: Callable[[], bool] = field(default=lambda: False)
 
     def of_engine(self, *, gap: bool = False) -> engine.Limits:
@@ -93,6 +97,7 @@ class Limits:
             threads=self.threads,
             seed=self.seed,
             method="auto" if self.proves else "anytime",
+            certify=self.ledger is not None,
             interrupted=self.interrupted,
         )
 

@@ -94,7 +94,7 @@ class Limits:
 
     memory_limit: bytes of tables. work_limit: visits of rows, 0 for any.
     beside: the search for good trees runs beside a proof that takes longer than `alone`,
-    so many visits of rows. interrupted: asked now and then whether to stop; Ctrl-C stops too.
+    so many visits of rows. interrupted: asked now and then whether to stop; Ctrl-C stops too. certify: one thread and sorted scans, with a certificate of the bound.
     """
 
     def __init__(
@@ -112,6 +112,7 @@ class Limits:
         beside: bool = True,
         alone: int | None = None,
         interrupted: Callable[[], bool] | None = None,
+        certify: bool = False,
     ) -> None: ...
 
 class ClassAnswer:
@@ -143,6 +144,13 @@ class ClassAnswer:
     def method(self) -> str: ...
     @property
     def interrupted(self) -> bool: ...
+    @property
+    def certificate(self) -> bytes:
+        """Of `certified`, if it was asked for."""
+
+    @property
+    def certified(self) -> int:
+        """The bound that the certificate shows."""
 
 class RuledAnswer:
     @property
@@ -173,6 +181,13 @@ class RuledAnswer:
     def method(self) -> str: ...
     @property
     def interrupted(self) -> bool: ...
+    @property
+    def certificate(self) -> bytes:
+        """Of `certified`, if it was asked for."""
+
+    @property
+    def certified(self) -> int:
+        """The bound that the certificate shows."""
 
 class NumberAnswer:
     @property
@@ -203,6 +218,13 @@ class NumberAnswer:
     def method(self) -> str: ...
     @property
     def interrupted(self) -> bool: ...
+    @property
+    def certificate(self) -> bytes:
+        """Of `certified`, if it was asked for."""
+
+    @property
+    def certified(self) -> int:
+        """The bound that the certificate shows."""
 
 class LayeredAnswer:
     @property

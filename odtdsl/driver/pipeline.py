@@ -52,6 +52,7 @@ from odtdsl.problem.terms.normalize import normalize
 
 if TYPE_CHECKING:
     from odtdsl.backends.decode import IdleSplit
+    from odtdsl.backends.ledger import Ledger
     from odtdsl.compiler import Analysis
     from odtdsl.datasets.dataset import Dataset
     from odtdsl.driver.formulas.encoding import Format
@@ -124,6 +125,7 @@ def solve(
     report: Report | None = None,
     stop: Callable[[], bool] | None = None,
     began: float | None = None,
+    ledger: Ledger | None = None,
     **overrides: Unpack[Overrides],
 ) -> Result:
     """Solve a spec.
@@ -141,6 +143,8 @@ def solve(
     began
         `time.monotonic()` value from which time counts, so that reading and analysis count; by
         default from here.
+    ledger
+        Where `exact` leaves certificates of what it proves.
     overrides
         Settings instead of those of the `solve` statement.
 
@@ -179,6 +183,7 @@ def solve(
             seed=options.seed,
             memory_bytes=memory.most,
             steps=options.steps,
+            ledger=ledger,
             interrupted=memory,
         )
         answered = engine.answered(core)

@@ -67,7 +67,9 @@ class Audited:
         return told
 
 
-def audited(analysis: Analysis, model: Path | None, proof: Path | None) -> Audited:
+def audited(
+    analysis: Analysis, model: Path | None, proof: Path | None, sample: str | None = None
+) -> Audited:
     """Check a saved tree, a proof, or that the one proves the other optimal.
 
     Raises
@@ -94,7 +96,7 @@ def audited(analysis: Analysis, model: Path | None, proof: Path | None) -> Audit
     if proof is not None:
         from odtdsl.insight.proofs import commands
 
-        proven = commands.verify(analysis, proof)
+        proven = commands.verify(analysis, proof, sample)
         if found is not None:
             shortfalls = commands.shortfalls(analysis, found, proven)
     return Audited(

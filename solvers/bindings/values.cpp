@@ -148,7 +148,12 @@ void bind_answer(nb::module_& m, const char* name) {
       .def_ro("work", &Made::work, "Visits of rows, as `Limits.work_limit` counts them.")
       .def_ro("isa", &Made::isa)
       .def_ro("method", &Made::method)
-      .def_ro("interrupted", &Made::interrupted);
+      .def_ro("interrupted", &Made::interrupted)
+      .def_prop_ro(
+          "certificate",
+          [](const Made& a) { return nb::bytes(a.certificate.data(), a.certificate.size()); },
+          "Of `certified`, if it was asked for.")
+      .def_ro("certified", &Made::certified, "The bound that the certificate shows.");
 }
 
 // The state of a plan, for copies.
@@ -230,22 +235,22 @@ void bind_limits(nb::module_& m) {
                      "memory_limit: bytes of tables. work_limit: visits of rows, 0 for any.\n"
                      "beside: the search for good trees runs beside a proof that takes longer than "
                      "`alone`,\nso many visits of rows. interrupted: asked now and then whether to "
-                     "stop; Ctrl-C stops too.")
+                     "stop; Ctrl-C stops too. certify: one thread and sorted scans, with a certificate of the bound.")
       .def(
           "__init__",
           [](Limits* self, std::optional<double> time_limit,
              std::optional<std::size_t> memory_limit, std::uint64_t work_limit, double absolute_gap,
              double relative_gap, int threads, const std::string& method, const std::string& isa,
              std::uint64_t seed, bool beside, std::optional<std::uint64_t> alone,
-             const Asked& interrupted) {
+             const Asked& interrupted, bool certify) {
             new (self) Limits{time_limit,   memory_limit, work_limit, absolute_gap,
                               relative_gap, threads,      method,     isa,
-                              seed,         beside,       alone,      interrupted};
+                              seed,         beside,       alone,      interrupted, certify};
           },
           nb::kw_only(), "time_limit"_a = nb::none(), "memory_limit"_a = nb::none(),
           "work_limit"_a = 0, "absolute_gap"_a = 0.0, "relative_gap"_a = 0.0, "threads"_a = 1,
           "method"_a = "auto", "isa"_a = "best", "seed"_a = 0, "beside"_a = true,
-          "alone"_a = nb::none(), "interrupted"_a = nb::none());
+          "alone"_a = nb::none(), "interrupted"_a = nb::none(), "certify"_a = false);
 }
 
 }  // namespace
@@ -262,6 +267,8 @@ odt::Options options_of(const Limits& limits) {
   o.method = parse_method(limits.method);
   o.seed = limits.seed;
   o.beside = limits.beside;
+  o.certify = limits.certify;
+  if (o.certify) o.threads = 1;
   if (limits.alone) o.alone = *limits.alone;
   return o;
 }

@@ -59,6 +59,7 @@ struct Limits {
   bool beside;
   std::optional<std::uint64_t> alone;
   Asked interrupted;
+  bool certify;
 };
 
 // Of the searches for classes, with and without rules.
@@ -90,6 +91,8 @@ struct Answer {
   std::uint64_t work;
   std::string isa, method;
   bool interrupted = false;
+  std::string certificate;
+  odt::Loss certified = 0;
 };
 
 using ClassAnswer = Answer<odt::Loss>;
@@ -108,6 +111,10 @@ Made answer_of(const Result& r, bool interrupted = false) {
     if (!r.tree.empty()) made.tree.emplace(r.tree);
     made.isa = r.isa;
     made.method = r.method;
+    if constexpr (std::is_same_v<Result, odt::Result>) {
+      made.certificate = r.certificate;
+      made.certified = r.certified;
+    }
   }
   made.counters = r.counters;
   for (const auto& i : r.timeline) made.timeline.emplace_back(i.seconds, i.value, i.bound);

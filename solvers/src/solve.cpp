@@ -9,6 +9,7 @@
 #include "odt/count_search.hpp"
 #include "odt/dataset.hpp"
 #include "odt/finish.hpp"
+#include "odt/proof_log.hpp"
 #include "odt/root.hpp"
 #include "odt/smallest.hpp"
 
@@ -131,7 +132,8 @@ std::optional<RootAnswer> prove_on_bits(const Dataset& data, Control& control, R
 
 RootAnswer prove(const Dataset& data, Control& control, Result& result, const RootAnswer& start) {
   const Problem& p = data.problem;
-  if (const auto answer = prove_on_bits(data, control, result, start)) return *answer;
+  if (!control.options().certify)
+    if (const auto answer = prove_on_bits(data, control, result, start)) return *answer;
   result.method = "sorted";
   const bool narrow = *std::max_element(p.distinct.begin(), p.distinct.end()) < 65535;
   return narrow ? solve_sorted<std::uint16_t>(data, control, result, start)
@@ -317,13 +319,22 @@ void take(const Problem& problem, const LossModel& loss, const RootAnswer& answe
 void solve_general(const Problem& problem, const Kernels& kernels, Control& control,
                    Result& result) {
   const bool enough = problem.rows >= static_cast<std::size_t>(problem.leaf_rows);
-  if (enough && suits_counts(problem, control.options())) {
+  const bool certify = control.options().certify;
+  if (enough && !certify && suits_counts(problem, control.options())) {
     const LossModel loss(problem);
     const RootAnswer start = first_answer(problem, loss, control, result);
     return take(problem, loss, solve_by_counts(problem, loss, control, result, start), result);
   }
   const Dataset data(problem, kernels, &control);
-  take(problem, data.loss, search(data, control, result), result);
+  ProofLog log;
+  if (certify) control.log = &log;
+  const RootAnswer answer = search(data, control, result);
+  if (certify) {
+    result.certified = answer.bound;
+    result.certificate = certificate(data, log, result.certified);
+    result.certified += data.loss.offset;
+  }
+  take(problem, data.loss, answer, result);
 }
 
 }  // namespace

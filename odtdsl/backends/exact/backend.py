@@ -24,6 +24,7 @@ from odtdsl.backends.base import (
 from odtdsl.backends.exact.lowering import (
     Features,
     Losses,
+    deepest_of,
     features,
     least,
     losses,
@@ -168,7 +169,7 @@ class Exact(BackEnd):
             from odtdsl.backends.exact.number_stages import search_of
 
             return search_of(core, limits, first, report)
-        if refuted(core):
+        if limits.ledger is None and refuted(core):
             return RawAnswer(status="infeasible")
         if (rules := plain_of(core)) is not None:
             return PlainSearch(core, rules, limits, first, report).run()
@@ -270,24 +271,35 @@ class PlainSearch(StackedSearch):
 
     def course(self, deepest: int) -> RawAnswer:
         """Depth upwards, or by the search for least trees without loss."""
-        if self.by_depth and self.rules.none and smallest_without_loss(self.core, deepest):
+        certified = self.limits.ledger is not None
+        if (
+            not certified
+            and self.by_depth
+            and self.rules.none
+            and smallest_without_loss(self.core, deepest)
+        ):
             return self._smallest(deepest)
         return super().course(deepest)
 
     def asked(self, depth: int) -> Found:
         """One search at a depth, on the stacked losses."""
         problem = self._problem(depth)
-        return engine.solve(
+        found = engine.solve(
             problem,
             self.limits.of_engine(gap=len(self.stages) == 1),
             start=self.engine_start(),
             upper_bound=None if self.losses.limit is None else self.losses.limit - 1,
             progress=self.told,
         )
+        if self.limits.ledger is not None:
+            self.limits.ledger.parts.append(found.certificate)
+        return found
 
     def _problem(self, depth: int) -> engine.ClassProblem:
         """This problem at a depth, for the engine."""
-        self.losses: Losses = losses(self.core, self.stages, depth)
+        # All parts of a certificate count in the same digits.
+        digits = depth if self.limits.ledger is None else deepest_of(self.core)[0]
+        self.losses: Losses = losses(self.core, self.stages, digits)
         return engine.ClassProblem(
             self.cells.table(),
             self.losses.classes,

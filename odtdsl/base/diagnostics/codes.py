@@ -256,8 +256,10 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("P106", "a step of a proof that does not follow by unit propagation", ""),
     ("P107", "a proof that never derives the empty clause", ""),
     ("P108", "a tree that the proof does not show to be optimal", ""),
+    ("P109", "a certificate that the checker refuses", ""),
     ("P201", "no proof was written because the answer is not proven", ""),
     ("P202", "a limit was reached before a proof was written or checked", ""),
+    ("P203", "a problem that certificates of `exact` do not cover", ""),
     # ---- R: rules
     ("R101", "a rule that says nothing about the model", "rule r: 1 <= 2"),
     (

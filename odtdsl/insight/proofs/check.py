@@ -51,6 +51,8 @@ class Verified:
         Training rows whose classes the formula has.
     variables, clauses, lemmas
         Of the formula; and the steps that were checked. 0 where the claim holds by itself.
+    certified
+        Whether it is of a certificate, which has no formula.
     """
 
     statement: str
@@ -59,6 +61,7 @@ class Verified:
     variables: int = 0
     clauses: int = 0
     lemmas: int = 0
+    certified: bool = False
     seconds: float = field(default=0.0, compare=False)
 
 

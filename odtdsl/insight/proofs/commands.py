@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from odtdsl.base.back_ends import AUTO, able
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.insight.proofs import certificate
 from odtdsl.insight.proofs.check import Verified, check, reached
-from odtdsl.insight.proofs.claims import require_tree
+from odtdsl.insight.proofs.claims import Claim, optimum, require_tree
 from odtdsl.insight.proofs.file import Proof, read, size_of
 from odtdsl.insight.proofs.log import prove, write
 from odtdsl.problem.terms.normalize import normalize
 
 if TYPE_CHECKING:
     from odtdsl.auditor.audit import Audit
+    from odtdsl.backends.ledger import Ledger
     from odtdsl.compiler import Analysis
     from odtdsl.driver.result import Result
+
+
+CERTIFIER = "exact"
+"""The back end whose certificates `odtcheck` checks."""
+
+NOTHING = Claim(stage=None)
+"""Of a bound that is told in words only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A certificate that was written, and the file of its rows."""
+
+    rows: Path
 
 
 def back_end(analysis: Analysis, wish: str | None) -> str:
@@ -27,23 +43,38 @@ def back_end(analysis: Analysis, wish: str | None) -> str:
     Raises
     ------
     OdtError
-        U316: something does. B102: the spec asks for a diagram.
+        U316: something does. B102: the spec asks for a diagram. P203: no certificate covers it.
     """
     named, prover = wish or analysis.problem.options.backend, able("write proofs")
+    if named == CERTIFIER:
+        certificate.require_covered(normalize(analysis.rows))
+        return named
     if named not in (AUTO, prover):
         raise error(
             "U316",
-            f"`{named}` cannot write proofs; `{prover}` can",
-            helps=(f"write `--using {prover}`, or omit `--using`",),
+            f"`{named}` cannot write proofs; `{prover}` and `{CERTIFIER}` can",
+            helps=(f"write `--using {prover}` or `--using {CERTIFIER}`, or omit `--using`",),
         )
     require_tree(normalize(analysis.rows))
     return prover
 
 
+def ledger_of(name: str | None) -> Ledger | None:
+    """Where the back end that writes the proof leaves its certificates; None for `sat`."""
+    from odtdsl.backends.ledger import Ledger
+
+    return Ledger() if name == CERTIFIER else None
+
+
 def log(
-    analysis: Analysis, result: Result, path: Path, began: float, seconds: float | None
-) -> tuple[Result, Proof | None]:
-    """Write the proof of a result of `sat` to a file.
+    analysis: Analysis,
+    result: Result,
+    path: Path,
+    began: float,
+    seconds: float | None,
+    ledger: Ledger | None = None,
+) -> tuple[Result, Proof | Written | None]:
+    """Write the proof of a result of `sat`, or with a ledger the certificate of one of `exact`.
 
     `began` is the `time.monotonic()` value that the time limit counts from: `seconds`, else that
     of the spec. Where none could be written, the result has a warning more (P201, P202, or F301
@@ -53,7 +84,10 @@ def log(
 
     seconds = analysis.problem.options.seconds if seconds is None else seconds
     deadline = None if seconds is None else began + seconds
+    proof: Proof | Written
     try:
+        if ledger is not None:
+            return result, Written(certificate.write(analysis, result, ledger, path))
         with interruptible() as pressed:
             proof = prove(analysis, result, deadline=deadline, interrupted=pressed)
         write(proof, path)
@@ -65,12 +99,33 @@ def log(
     return result, proof
 
 
-def verify(analysis: Analysis, path: Path) -> tuple[Verified, ...]:
-    """Check a proof in a file; errors as of `read` and `check`."""
+def verify(analysis: Analysis, path: Path, sample: str | None = None) -> tuple[Verified, ...]:
+    """Check a proof in a file; errors as of `read` and `check`, or of `certificate.verify`.
+
+    `sample`: the share of a certificate's checks of depth two that is made, such as `1%`.
+    """
     from odtdsl.base.interrupts import interruptible
+
+    if certificate.is_certificate(path):
+        return tuple(_certified(analysis, path, sample))
 
     with interruptible() as pressed:
         return check(read(path), analysis, interrupted=pressed)
+
+
+def _certified(analysis: Analysis, path: Path, sample: str | None) -> Iterator[Verified]:
+    """A certificate as parts of a proof: its bounds, and last what it shows of its own tree."""
+    core = normalize(analysis.rows)
+    found = certificate.verify(analysis, path, sample)
+    for bound in found.claims:
+        yield Verified(statement=bound, claim=NOTHING, certified=True)
+    told = f"{found.steps}; rules {found.rules}; {found.verdict}"
+    if not found.optimal:
+        yield Verified(statement=told, claim=NOTHING, certified=True)
+        return
+    for claim in optimum(certificate.stage_values(core, found)):
+        yield Verified(statement=told, claim=claim, certified=True)
+        told = "and so of the next stage"
 
 
 def shortfalls(
@@ -93,9 +148,15 @@ def shortfalls(
 # ---- as text and as JSON
 
 
-def written(proof: Proof | None, path: Path, spec: Path) -> Iterator[str]:
+def written(proof: Proof | Written | None, path: Path, spec: Path) -> Iterator[str]:
     """What was written."""
     if proof is None:
+        return
+    if isinstance(proof, Written):
+        size = path.stat().st_size
+        yield ""
+        yield f"certificate: {path}, {size} bytes; check it: odt audit {spec} --proof {path}"
+        yield f"  on a machine without odtdsl: odtcheck {path} {proof.rows}"
         return
     yield ""
     yield f"proof: {path}, {path.stat().st_size} bytes; check it: odt audit {spec} --proof {path}"
@@ -110,7 +171,8 @@ def verified(found: Sequence[Verified]) -> Iterator[str]:
     for one in found:
         yield f"  {one.statement}"
         taken = f", {one.seconds:.2f} s" if one.clauses else ""
-        yield f"    {_told(_size(one))}{taken}"
+        if not one.certified:
+            yield f"    {_told(_size(one))}{taken}"
 
 
 def _told(size: Mapping[str, int | None]) -> str:
@@ -133,9 +195,11 @@ def verified_json(found: Sequence[Verified]) -> list[dict[str, Any]]:
     return [{"statement": one.statement, **_size(one), "seconds": one.seconds} for one in found]
 
 
-def written_json(proof: Proof | None, path: Path) -> dict[str, Any] | None:
+def written_json(proof: Proof | Written | None, path: Path) -> dict[str, Any] | None:
     """A written proof and its file as plain values for `--json`; `None` without one."""
     if proof is None:
         return None
+    if isinstance(proof, Written):
+        return {"file": str(path), "bytes": path.stat().st_size, "rows": str(proof.rows)}
     parts = [{"statement": part.statement, **size_of(part)} for part in proof.parts]
     return {"file": str(path), "bytes": path.stat().st_size, "parts": parts}

@@ -151,7 +151,8 @@ def solve(
         Called with every improvement of incumbent or bound.
     proof
         A file for a proof that nothing is better, which `check_proof` checks; the back end is
-        `sat` then. Where none could be written, the result has a warning (P201, P202).
+        `sat` then, or `exact` if `using` says so: its certificate. Where none could be written,
+        the result has a warning (P201, P202).
     inputs
         As in `Inputs`: `frame`, `test_frame`, `data`, `test`, `settings`.
 
@@ -184,6 +185,9 @@ def solve(
     chosen = using or asked.owner
     if proof is not None:
         chosen = _proving(analysis, chosen, Path(proof))
+    from odtdsl.insight.proofs.commands import ledger_of, log
+
+    ledger = None if proof is None else ledger_of(chosen)
     result = pipeline.solve(
         analysis,
         backend=chosen,
@@ -197,12 +201,11 @@ def solve(
         start=start_of(start, spec, analysis),
         report=progress,
         began=began,
+        ledger=ledger,
     )
     if proof is None:
         return result
-    from odtdsl.insight.proofs.commands import log
-
-    return log(analysis, result, Path(proof), began, seconds)[0]
+    return log(analysis, result, Path(proof), began, seconds, ledger)[0]
 
 
 def alternatives(

@@ -147,6 +147,9 @@ class Audit(OnSpec):
         Argument(help="A saved tree, or a saved `solve --json`; not needed with --proof."),
     ] = None
     proof: Annotated[Path | None, Option(help="Check a proof of `solve --proof`.")] = None
+    sample: Annotated[
+        str | None, Option(help="Check a share of a certificate's depth-two steps: 1%.")
+    ] = None
     as_json: Json = False
 
     def run(self) -> int:
@@ -156,7 +159,7 @@ class Audit(OnSpec):
 
         if self.model is None and self.proof is None:
             raise error("U317", "nothing to audit", helps=("name a saved tree, or `--proof FILE`",))
-        told = audited(self.problem().analysis(), self.model, self.proof)
+        told = audited(self.problem().analysis(), self.model, self.proof, self.sample)
         if self.as_json:
             print_json(told.to_json())
         else:

@@ -38,9 +38,11 @@ from odtdsl.interfaces.cli.common import (
 from odtdsl.interfaces.cli.outputs import check_outputs, deliver, files_of, pictures
 
 if TYPE_CHECKING:
+    from odtdsl.backends.ledger import Ledger
     from odtdsl.compiler import Analysis
     from odtdsl.driver.alternatives import Near
     from odtdsl.driver.result import Result
+    from odtdsl.insight.proofs.commands import Written
     from odtdsl.insight.proofs.file import Proof
     from odtdsl.predictors.predictor import Predictor
 
@@ -70,7 +72,7 @@ class Solve(OnSpec):
         None
     )
     proof: Annotated[
-        Path | None, Option(help="Write a proof that no tree is better (sat only).")
+        Path | None, Option(help="Write a proof that no tree is better (sat, exact).")
     ] = None
     force: Force = False
     as_json: Json = False
@@ -104,6 +106,9 @@ class Solve(OnSpec):
         chosen = self.using or asked.owner
         if self.proof is not None:
             chosen = _proving(analysis, chosen, wish)
+        from odtdsl.insight.proofs.commands import ledger_of
+
+        ledger = None if self.proof is None else ledger_of(chosen)
         options: dict[str, Any] = {
             "backend": chosen,
             "seconds": seconds,
@@ -128,13 +133,14 @@ class Solve(OnSpec):
                     variant=asked,
                     report=waiting,
                     began=began,
+                    ledger=ledger,
                     **ends,
                     **options,
                 )
             proving = (
                 None
                 if self.proof is None
-                else _Proving(analysis, result, self.proof, began, seconds)
+                else _Proving(analysis, result, self.proof, began, seconds, ledger)
             )
             _deliver(
                 analysis, result, proving, self.as_json, self.spec, (self.out, self.svg, self.dot)
@@ -147,11 +153,18 @@ class _Proving:
     """A proof to be made and written; `result` has what kept it from that among its warnings."""
 
     def __init__(
-        self, analysis: Analysis, result: Result, path: Path, began: float, seconds: float | None
+        self,
+        analysis: Analysis,
+        result: Result,
+        path: Path,
+        began: float,
+        seconds: float | None,
+        ledger: Ledger | None,
     ) -> None:
+        self.ledger = ledger
         self.analysis, self.result, self.path = analysis, result, path
         self.began, self.seconds = began, seconds
-        self.made: Proof | None = None
+        self.made: Proof | Written | None = None
         self.unwritten = False
 
     def run(self) -> None:
@@ -159,7 +172,7 @@ class _Proving:
 
         known = len(self.result.warnings)
         self.result, self.made = log(
-            self.analysis, self.result, self.path, self.began, self.seconds
+            self.analysis, self.result, self.path, self.began, self.seconds, self.ledger
         )
         self.warnings = self.result.warnings[known:]
         self.unwritten = any(one.code == "F301" for one in self.warnings)

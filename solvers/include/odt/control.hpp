@@ -12,6 +12,8 @@
 
 namespace odt {
 
+class ProofLog;
+
 struct Stop {};
 
 // How often searches look at the clock and for an interrupt. A test sets a small `work` and asks
@@ -59,6 +61,7 @@ class Control {
 
   // A search that runs beside this one, and which of the two the calling thread belongs to.
   SharedBest* shared = nullptr;
+  ProofLog* log = nullptr;  // where bounds are written down for a certificate
   Turns* turns = nullptr;
   static int& lane() {
     thread_local int number = 0;

@@ -25,6 +25,7 @@ class Root {
                                                                : std::size_t{1} << 27;
     for (int i = 0; i < threads; ++i)
       searches_.push_back(std::make_unique<Search<R>>(control, boxes));
+    searches_[0]->keep(control.log);
     round_ = threads == 1 ? 1 : static_cast<std::size_t>(4 * threads);
   }
 
@@ -115,9 +116,10 @@ class Root {
       const Shape flatter = odt::shape(shape.depth - 1, shape.leaves);
       const Outcome flat = flat_tree(flatter, target, lower_, ask());
       improve(flat);
+      Branch<R> node(*searches_[0], view_, 0, shape, best(), lower_, ask());
+      log(node, flat.value > lower_ ? flat.value : 0, control_.log ? control_.log->last : -1);
       const Loss any =
           ask().must ? flat_tree(flatter, target, 0, ask().relaxed()).value : flat.value;
-      Branch<R> node(*searches_[0], view_, 0, shape, best(), lower_, ask());
       node.begin(flat, flat.value, any, nullptr, 0);
       const std::uint64_t began = Control::own_work();
       explore(node, target, true);
@@ -160,6 +162,7 @@ class Root {
     // One better than the incumbent would do; the incumbent itself stays the answer otherwise.
     Branch<R> node(*searches_[0], view_, 0, shape, best(), lower_, ask());
     ++searches_[0]->counters.nodes;
+    log(node, last_bound_, last_logged_);
     const Shape flatter = odt::shape(shape.depth - 1, shape.leaves);
     const Loss any =
         ask().must ? flat_tree(flatter, best(), lower_, ask().relaxed()).value : last_bound_;
@@ -168,6 +171,12 @@ class Root {
     last_ = node.outcome();
     last_bound_ = std::min(node.bound(), last_.value);
     best_cuts_ = node.best_cuts();
+    last_logged_ = node.logged;
+  }
+
+  void log(Branch<R>& node, Loss flat, std::int32_t flat_child) {
+    node.log(flat, flat_child);
+    if (control_.log) control_.log->roots.push_back(node.logged);
   }
 
   // One depth less, on all rows.
@@ -217,6 +226,7 @@ class Root {
   Loss upper_ = kInfinite, lower_ = 0;
   Outcome last_;  // of the depth before
   Loss last_bound_ = 0;
+  std::int32_t last_logged_ = -1;
   std::vector<typename Branch<R>::BestCut> best_cuts_;
   std::uint64_t step_work_ = 0;  // of the last step that raised the bound
   RootAnswer answer_;

@@ -16,12 +16,15 @@
 
 #include "odt/box_cache.hpp"
 #include "odt/depth_two.hpp"
+#include "odt/proof_log.hpp"
 
 namespace odt {
 
 struct CutRecord {
   Hint left, right;
   Loss any_left = 0, any_right = 0;  // bounds on trees whose leaves may be of any size
+  // The same without what sizes counted on wider rows tell, which holds up to the interval's end.
+  Loss free_left = 0, free_right = 0;
 };
 
 // What the two sides of a cut may look like, and which of them tests the column that must be tested
@@ -62,9 +65,11 @@ class Search {
   Outcome sketch(View<R>& view, Loss upper, Ask ask, double part, std::uint64_t most,
                  std::vector<typename Branch<R>::BestCut>& cuts, bool& complete);
   CutValue evaluate(Branch<R>& node, View<R>& view, int level, std::size_t feature,
-                    std::int32_t cut, const Interval& around, const Division& division, Ask ask,
-                    Loss upper);
+                    std::int32_t cut, const Interval& around, int number, Ask ask, Loss upper);
   Control& control() { return control_; }
+  // Bounds are written down from here on, for a certificate.
+  void keep(ProofLog* log) { log_ = log; }
+  ProofLog* log() const { return log_; }
   std::size_t boxes() const { return boxes_.size(); }
 
   Counters counters;
@@ -77,6 +82,7 @@ class Search {
   Loss leaf_less(View<R>& view, int level, Shape shape, Ask ask, Loss upper, Loss lower);
 
   Control& control_;
+  ProofLog* log_ = nullptr;
   DepthTwo<R> depth_two_;
   std::vector<std::unique_ptr<View<R>>> children_;
   BoxCache boxes_;
@@ -133,9 +139,8 @@ class Branch {
   bool next(Task& task);
   CutValue evaluate(Search<R>& search, const Task& task) {
     const Ask ask{ask_.least, false, view_.data().problem.after(ask_.state, task.feature)};
-    const Division& division = divisions_[static_cast<std::size_t>(task.division)];
-    return search.evaluate(*this, view_, level_, task.feature, task.cut, task.interval, division,
-                           ask, cutoff());
+    return search.evaluate(*this, view_, level_, task.feature, task.cut, task.interval,
+                           task.division, ask, cutoff());
   }
   // True if the incumbent improved.
   bool merge(const Task& task, CutValue& value);
@@ -160,8 +165,14 @@ class Branch {
   RowWeights weights(std::size_t feature) const {
     return RowWeights{upto_.empty() ? nullptr : upto_[feature].data(), view_.data().loss.each};
   }
+  const Division& division(int i) const { return divisions_[static_cast<std::size_t>(i)]; }
   const std::vector<BestCut>& best_cuts() const { return best_cuts_; }
   const CutRecord& record(int i) const { return records_[static_cast<std::size_t>(i)]; }
+  // Its place in the log; -1: none is kept. `flat` is of what `begin` is given.
+  std::int32_t logged = -1;
+  void log(Loss flat, std::int32_t flat_child) {
+    if (search_.log()) logged = search_.log()->open(flat, flat_child);
+  }
 
  private:
   void set_weights();

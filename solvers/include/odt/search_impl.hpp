@@ -21,6 +21,7 @@ View<R>& Search<R>::child(int level, int which) {
 template <class R>
 Outcome Search<R>::solve(View<R>& view, int level, Shape shape, Loss upper, Loss lower, Ask ask,
                          const Hint* hints, int hint_count) {
+  if (log_) log_->last = -1;
   lower = std::max(lower, view.data().problem.leaf_price);
   if (lower >= upper) {
     ++counters.pruned_lower;
@@ -43,6 +44,7 @@ Outcome Search<R>::solve(View<R>& view, int level, Shape shape, Loss upper, Loss
   Branch<R> node(*this, view, level, shape, upper, lower, ask);
   const Shape flatter = odt::shape(shape.depth - 1, shape.leaves);
   const Outcome flat = solve(view, level, flatter, upper, lower, ask, hints, hint_count);
+  if (log_) node.log(flat.value > lower ? flat.value : 0, log_->last);
   const Loss any =
       ask.must ? solve(view, level, flatter, upper, 0, ask.relaxed(), hints, hint_count).value
                : flat.value;
@@ -52,6 +54,7 @@ Outcome Search<R>::solve(View<R>& view, int level, Shape shape, Loss upper, Loss
     CutValue value = node.evaluate(*this, task);
     node.merge(task, value);
   }
+  if (log_) log_->last = node.logged;
   return node.outcome();
 }
 
@@ -125,9 +128,10 @@ Outcome Search<R>::sketch(View<R>& view, Loss upper, Ask ask, double part, std::
 // lesser of what is asked and of any tree with a leaf less.
 template <class R>
 CutValue Search<R>::evaluate(Branch<R>& node, View<R>& view, int level, std::size_t feature,
-                             std::int32_t cut, const Interval& around, const Division& division,
-                             Ask ask, Loss upper) {
+                             std::int32_t cut, const Interval& around, int number, Ask ask,
+                             Loss upper) {
   ++counters.cuts;
+  const Division& division = node.division(number);
   const RowWeights w = node.weights(feature);
   const Loss below = w.between(around.low, cut), above = w.between(cut, around.high);
   Loss value[2] = {std::max(around.low_left, around.high_left - above),
@@ -143,6 +147,8 @@ CutValue Search<R>::evaluate(Branch<R>& node, View<R>& view, int level, std::siz
   Loss any[2] = {value[0], value[1]};
   if (ask.least > 1 || must[0]) any[0] = std::max(low.any_left, high.any_left - above);
   if (ask.least > 1 || must[1]) any[1] = std::max(high.any_right, low.any_right - below);
+  Loss free[2] = {std::max(low.free_left, high.free_left - above),
+                  std::max(high.free_right, low.free_right - below)};
   Outcome out[2];
   bool made[2] = {false, false};
   // The smaller side first: cheaper, and its value may spare the other.
@@ -172,9 +178,20 @@ CutValue Search<R>::evaluate(Branch<R>& node, View<R>& view, int level, std::siz
     if (found.feature >= 0) hints[0] = found;
     const Ask this_ask =
         kind == relaxed ? ask.relaxed() : Ask{ask.least, kind == asked && must[side], ask.state};
-    out[side] =
-        solve(part, level + 1, side == 0 ? division.left : division.right, limit,
-              kind == asked ? value[side] : any[side], this_ask, hints, found.feature >= 0 ? 1 : 2);
+    // A certificate has one statement at a time: what no tree at all undercuts, or what holds here.
+    const Loss known = kind == asked ? value[side] : log_ && kind == relaxed ? free[side] : any[side];
+    out[side] = solve(part, level + 1, side == 0 ? division.left : division.right, limit, known,
+                      this_ask, hints, found.feature >= 0 ? 1 : 2);
+    if (kind == relaxed) free[side] = std::max(free[side], out[side].value);
+    if (log_ && node.logged >= 0 && out[side].value > known) {
+      const ProofLog::Kind as = kind == relaxed || ask.least == 1 ? ProofLog::any
+                                : kind == wide                    ? ProofLog::wide
+                                                                  : ProofLog::sized;
+      log_->nodes[static_cast<std::size_t>(node.logged)].records.push_back(
+          {static_cast<std::uint32_t>(feature), bound,
+           std::min<std::uint32_t>(ends[side], view.data().problem.distinct[feature]), log_->last,
+           out[side].value, static_cast<std::uint16_t>(number), as, side == 1});
+    }
     if (kind != asked || !both) any[side] = std::max(any[side], out[side].value);
     out[side].exact = out[side].exact && kind == asked;
     value[side] = std::max(value[side], out[side].value);
@@ -193,7 +210,7 @@ CutValue Search<R>::evaluate(Branch<R>& node, View<R>& view, int level, std::siz
   result.any_left = any[0];
   result.any_right = any[1];
   result.exact = out[0].exact && out[1].exact;
-  result.record = {hint_of(out[0].plan), hint_of(out[1].plan), any[0], any[1]};
+  result.record = {hint_of(out[0].plan), hint_of(out[1].plan), any[0], any[1], free[0], free[1]};
   if (result.record.left.feature < 0)
     result.record.left = low.left.feature >= 0 ? low.left : high.left;
   if (result.record.right.feature < 0)
@@ -235,8 +252,8 @@ void Branch<R>::begin(const Outcome& flat, Loss flat_bound, Loss any_bound, cons
   set_weights();
   if (flat.exact) offer(flat.value, flat.plan);
   const Hint first = hint_of(flat.plan);
-  records_.push_back({Hint{}, first, 0, 0});
-  records_.push_back({first, Hint{}, 0, 0});
+  records_.push_back({Hint{}, first, 0, 0, 0, 0});
+  records_.push_back({first, Hint{}, 0, 0, 0, 0});
   first_.assign(view_.features(), BestCut{});
   best_cuts_.assign(view_.features(), BestCut{});
   if (cuts) first_ = *cuts;

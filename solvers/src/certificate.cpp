@@ -1,0 +1,394 @@
+// From the log of a search to a certificate; the format is in docs/reference/proof.md.
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "odt/dataset.hpp"
+#include "odt/proof_log.hpp"
+
+namespace odt {
+namespace {
+
+using Record = ProofLog::Record;
+
+struct Hole {};  // the log does not close a cut
+
+// What is asked of the rows of a node.
+struct Claim {
+  int depth;
+  std::int64_t leaves;
+  int state;
+  std::int32_t least;
+};
+
+// The rows of a node in the order of each feature, and what each of them can lose.
+struct Rows {
+  std::vector<std::vector<std::uint32_t>> order;
+  std::shared_ptr<const std::vector<Loss>> most;  // of all rows of the problem
+  std::size_t size() const { return order[0].size(); }
+};
+
+// A feature at a node: how its bounds close its cuts. Places are the rows on the left.
+class Stairs {
+ public:
+  Stairs(const Problem& p, const Rows& rows, std::size_t feature, std::int32_t least)
+      : rows_(static_cast<std::int32_t>(rows.size())),
+        least_(least),
+        price_(p.leaf_price),
+        rank_(p.ranks(feature)),
+        order_(rows.order[feature]),
+        most_(rows.size() + 1, 0),
+        ends_(rows.size() + 1, 0) {
+    for (std::size_t t = 1; t <= rows.size(); ++t) {
+      most_[t] = most_[t - 1] + (*rows.most)[order_[t - 1]];
+      ends_[t] = ends_[t - 1] + may_cut(static_cast<std::int32_t>(t));
+    }
+  }
+
+  std::int32_t place(std::uint32_t bound) const {
+    return static_cast<std::int32_t>(
+        std::partition_point(order_.begin(), order_.end(),
+                             [&](std::uint32_t row) { return rank_[row] < bound; }) -
+        order_.begin());
+  }
+
+  // Whether bounds, and one on all rows, close every cut against a target.
+  bool closed(const std::vector<const Record*>& records, Loss flat, Loss target) {
+    knots_.clear();
+    knots_.push_back({0, price_, price_, price_, price_, price_, price_});
+    for (const Record* r : records) {
+      knot(place(r->bound));
+      if (r->kind == ProofLog::wide) knot(place(r->other));
+    }
+    knot(rows_);
+    std::sort(knots_.begin(), knots_.end(), [](const Knot& a, const Knot& b) { return a.at < b.at; });
+    knots_.erase(std::unique(knots_.begin(), knots_.end(),
+                             [](const Knot& a, const Knot& b) { return a.at == b.at; }),
+                 knots_.end());
+    raise(knots_.back().*(least_ > 1 ? &Knot::left : &Knot::any_left), flat);
+    raise(knots_.front().*(least_ > 1 ? &Knot::right : &Knot::any_right), flat);
+    for (const Record* r : records) enter(*r);
+    spread();
+    for (std::size_t i = 0; i < knots_.size(); ++i) {
+      const Knot& k = knots_[i];
+      if (k.at > 0 && ends_[at(k.at)] > ends_[at(k.at) - 1] &&
+          std::max(k.left, k.any_left) + std::max(k.right, k.any_right) < target)
+        return false;
+      if (i + 1 < knots_.size() && !closed_between(k, knots_[i + 1], target)) return false;
+    }
+    return true;
+  }
+
+ private:
+  // `over_left` and `over_right` hold from this knot to the next.
+  struct Knot {
+    std::int32_t at;
+    Loss left, right, any_left, any_right, over_left, over_right;
+  };
+  static std::size_t at(std::int32_t place) { return static_cast<std::size_t>(place); }
+  static void raise(Loss& to, Loss value) { to = std::max(to, value); }
+  void knot(std::int32_t at) { knots_.push_back({at, price_, price_, price_, price_, price_, price_}); }
+
+  bool may_cut(std::int32_t t) const {
+    return t >= least_ && rows_ - t >= least_ && t < rows_ &&
+           rank_[order_[at(t) - 1]] != rank_[order_[at(t)]];
+  }
+
+  std::size_t find(std::int32_t place) const {
+    return static_cast<std::size_t>(
+        std::partition_point(knots_.begin(), knots_.end(),
+                             [&](const Knot& k) { return k.at < place; }) -
+        knots_.begin());
+  }
+
+  void enter(const Record& r) {
+    const std::size_t here = find(place(r.bound));
+    if (r.kind == ProofLog::any) {
+      raise(r.right ? knots_[here].any_right : knots_[here].any_left, r.value);
+      return;
+    }
+    const std::size_t there = r.kind == ProofLog::wide ? find(place(r.other)) : here;
+    for (std::size_t i = std::min(here, there); i <= std::max(here, there); ++i) {
+      raise(r.right ? knots_[i].right : knots_[i].left, r.value);
+      if (i < std::max(here, there)) raise(r.right ? knots_[i].over_right : knots_[i].over_left, r.value);
+    }
+  }
+
+  void spread() {
+    for (std::size_t i = knots_.size() - 1; i-- > 0;) {
+      Knot &k = knots_[i], &after = knots_[i + 1];
+      const Loss lost = most_[at(after.at)] - most_[at(k.at)];
+      raise(k.left, after.left - lost);
+      raise(k.any_left, after.any_left - lost);
+      raise(k.any_right, after.any_right);
+    }
+    for (std::size_t i = 1; i < knots_.size(); ++i) {
+      Knot &k = knots_[i], &before = knots_[i - 1];
+      const Loss lost = most_[at(k.at)] - most_[at(before.at)];
+      raise(k.right, before.right - lost);
+      raise(k.any_right, before.any_right - lost);
+      raise(k.any_left, before.any_left);
+    }
+  }
+
+  bool closed_between(const Knot& low, const Knot& high, Loss target) const {
+    const Interval interval{low.at,
+                            high.at,
+                            std::max(low.any_left, low.over_left),
+                            std::max(low.right, low.any_right),
+                            std::max(high.left, high.any_left),
+                            std::max(high.any_right, low.over_right),
+                            0,
+                            0};
+    const RowWeights weights{most_.data(), 1};
+    if (interval_bound(interval, weights) >= target) return true;
+    const OpenCuts open = open_cuts(interval, weights, target);
+    return open.first > open.last || ends_[at(open.last)] == ends_[at(open.first) - 1];
+  }
+
+  std::int32_t rows_, least_;
+  Loss price_;
+  const std::uint32_t* rank_;
+  const std::vector<std::uint32_t>& order_;
+  std::vector<Loss> most_;
+  std::vector<std::uint32_t> ends_;  // cuts that may stand, up to a place
+  std::vector<Knot> knots_;
+};
+
+class Writer {
+ public:
+  Writer(const Dataset& data, const ProofLog& log) : p_(data.problem), log_(log) {}
+
+  std::string bytes;
+
+  void number(std::uint64_t value) {
+    for (; value >= 128; value >>= 7) bytes += static_cast<char>(value | 128);
+    bytes += static_cast<char>(value);
+  }
+
+  // The largest target that a node's records close, up to `most`; what lies below is not looked at.
+  Loss shown(std::int32_t id, const Rows& rows, const Claim& claim, Loss most) {
+    if (closes(id, rows, claim, most)) return most;
+    Loss low = 0, high = most;
+    while (low < high) {
+      const Loss middle = high - (high - low) / 2;
+      if (closes(id, rows, claim, middle))
+        low = middle;
+      else
+        high = middle - 1;
+      if (low == 0 && high == 0) break;
+    }
+    return low;
+  }
+
+  // The steps of a claim; nothing where the checker needs none.
+  void write(std::int32_t id, const Rows& rows, Claim claim, Loss target) {
+    if (target <= p_.leaf_price || !normal(claim)) return;
+    if (id < 0) throw Hole{};
+    number(1);
+    const ProofLog::Node& node = log_.nodes[static_cast<std::size_t>(id)];
+    const Loss flat = closes(id, rows, claim, target, 0) ? 0 : node.flat;
+    number(static_cast<std::uint64_t>(flat));
+    if (flat) write(node.flat_child, rows, {claim.depth - 1, claim.leaves, claim.state, claim.least}, flat);
+    each_feature(node, rows, claim, [&](std::size_t f, std::int64_t l, std::vector<const Record*>& records) {
+      Stairs stairs(p_, rows, f, claim.least);
+      std::vector<Record> kept = trimmed(stairs, records, rows, flat, target);
+      side_by_side(f, kept, stairs, rows, claim, l);
+      return true;
+    });
+  }
+
+ private:
+  // As the checker takes it: false where it looks itself.
+  static bool normal(Claim& claim) {
+    if (claim.depth < 40) claim.leaves = std::min(claim.leaves, std::int64_t{1} << claim.depth);
+    claim.depth = static_cast<int>(std::min<std::int64_t>(claim.depth, claim.leaves - 1));
+    return claim.depth >= 3;
+  }
+
+  // Calls with each feature that may be cut, for each division of the leaves; ends where it says so.
+  template <class Each>
+  bool each_feature(const ProofLog::Node& node, const Rows& rows, const Claim& claim, Each each) {
+    const std::int64_t half = std::int64_t{1} << (claim.depth - 1);
+    std::vector<std::vector<const Record*>> of(p_.features);
+    std::uint16_t division = 0;
+    for (std::int64_t l = std::max<std::int64_t>(1, claim.leaves - half);
+         l <= std::min(half, claim.leaves - 1); ++l, ++division) {
+      for (auto& records : of) records.clear();
+      for (const Record& r : node.records)
+        if (r.division == division) of[r.feature].push_back(&r);
+      for (std::size_t f = 0; f < p_.features; ++f) {
+        const std::uint32_t* rank = p_.ranks(f);
+        const auto& order = rows.order[f];
+        if (p_.after(claim.state, f) < 0 || rank[order.front()] == rank[order.back()]) continue;
+        if (!each(f, l, of[f])) return false;
+      }
+    }
+    return true;
+  }
+
+  bool closes(std::int32_t id, const Rows& rows, const Claim& claim, Loss target, Loss flat) {
+    const ProofLog::Node& node = log_.nodes[static_cast<std::size_t>(id)];
+    return each_feature(node, rows, claim, [&](std::size_t f, std::int64_t, std::vector<const Record*>& records) {
+      return Stairs(p_, rows, f, claim.least).closed(records, flat, target);
+    });
+  }
+  bool closes(std::int32_t id, const Rows& rows, const Claim& claim, Loss target) {
+    return closes(id, rows, claim, target, log_.nodes[static_cast<std::size_t>(id)].flat);
+  }
+
+  // What a record costs the checker: a node, or the rows of a side.
+  std::size_t cost(const Stairs& stairs, const Record& r, const Rows& rows) const {
+    if (r.child >= 0) return rows.size() + log_.nodes[static_cast<std::size_t>(r.child)].records.size();
+    const std::size_t left = static_cast<std::size_t>(stairs.place(r.kind == ProofLog::wide ? r.other : r.bound));
+    return r.right ? rows.size() - left : left;
+  }
+
+  // Without the records that are not needed, the dearest first, and with the least bounds that are.
+  std::vector<Record> trimmed(Stairs& stairs, std::vector<const Record*>& records, const Rows& rows,
+                              Loss flat, Loss target) const {
+    if (!stairs.closed(records, flat, target)) throw Hole{};
+    std::vector<std::pair<std::size_t, const Record*>> by_cost;
+    for (const Record* r : records) by_cost.emplace_back(cost(stairs, *r, rows), r);
+    std::stable_sort(by_cost.begin(), by_cost.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<const Record*> left;
+    for (const auto& [price, record] : by_cost) {
+      left.clear();
+      for (const Record* r : records)
+        if (r != record) left.push_back(r);
+      if (stairs.closed(left, flat, target)) records.swap(left);
+    }
+    std::vector<Record> kept;
+    for (const auto& [price, record] : by_cost)
+      if (std::find(records.begin(), records.end(), record) != records.end()) kept.push_back(*record);
+    std::vector<const Record*> pointers;
+    for (const Record& r : kept) pointers.push_back(&r);
+    for (Record& r : kept)
+      for (Loss low = 0, high = r.value; low < high;) {
+        r.value = low + (high - low) / 2;
+        if (stairs.closed(pointers, flat, target))
+          high = r.value;
+        else
+          low = r.value + 1;
+        r.value = high;
+      }
+    return kept;
+  }
+
+  void side_by_side(std::size_t f, std::vector<Record>& kept, const Stairs& stairs, const Rows& rows,
+                    const Claim& claim, std::int64_t left_leaves) {
+    const auto bit = [](const Record& r) { return 2 * static_cast<int>(r.kind) + r.right; };
+    std::sort(kept.begin(), kept.end(), [&](const Record& a, const Record& b) {
+      if (a.bound != b.bound) return a.bound < b.bound;
+      if (bit(a) != bit(b)) return bit(a) < bit(b);
+      return a.value > b.value;
+    });
+    kept.erase(std::unique(kept.begin(), kept.end(),
+                           [&](const Record& a, const Record& b) {
+                             return a.bound == b.bound && bit(a) == bit(b);
+                           }),
+               kept.end());
+    std::size_t cuts = 0;
+    for (std::size_t i = 0; i < kept.size(); ++i) cuts += i == 0 || kept[i].bound != kept[i - 1].bound;
+    number(cuts);
+    std::int64_t before = -1;
+    for (std::size_t i = 0, j; i < kept.size(); i = j) {
+      unsigned mask = 0;
+      for (j = i; j < kept.size() && kept[j].bound == kept[i].bound; ++j) mask |= 1u << bit(kept[j]);
+      const std::int64_t cut = static_cast<std::int64_t>(kept[i].bound) - 1;
+      number(static_cast<std::uint64_t>(cut - before - 1));
+      number(mask);
+      before = cut;
+      for (std::size_t k = i; k < j; ++k) side(f, kept[k], stairs, rows, claim, left_leaves);
+    }
+  }
+
+  void side(std::size_t f, const Record& r, const Stairs& stairs, const Rows& rows, const Claim& claim,
+            std::int64_t left_leaves) {
+    if (r.kind == ProofLog::wide) number(r.other);
+    number(static_cast<std::uint64_t>(r.value));
+    Claim below{claim.depth - 1, r.right ? claim.leaves - left_leaves : left_leaves, p_.after(claim.state, f),
+                r.kind == ProofLog::any ? 1 : claim.least};
+    if (r.value <= p_.leaf_price || !normal(below)) return;
+    const std::size_t t = static_cast<std::size_t>(stairs.place(r.bound));
+    const std::size_t u = r.kind == ProofLog::wide ? static_cast<std::size_t>(stairs.place(r.other)) : t;
+    const Rows part = r.right ? part_of(rows, f, u, rows.size(), t, rows.size()) : part_of(rows, f, 0, u, 0, t);
+    write(r.child, part, below, r.value);
+  }
+
+  // The rows at some places of a feature; those outside of the counted ones lose nothing.
+  Rows part_of(const Rows& rows, std::size_t f, std::size_t from, std::size_t to, std::size_t count_from,
+               std::size_t count_to) {
+    keep_.assign(p_.rows, 0);
+    Rows part;
+    part.most = rows.most;
+    for (std::size_t at = from; at < to; ++at) keep_[rows.order[f][at]] = 1;
+    if (from < count_from || to > count_to) {
+      auto most = std::make_shared<std::vector<Loss>>(*rows.most);
+      for (std::size_t at = from; at < to; ++at)
+        if (at < count_from || at >= count_to) (*most)[rows.order[f][at]] = 0;
+      part.most = most;
+    }
+    for (const auto& order : rows.order) {
+      part.order.emplace_back();
+      part.order.back().reserve(to - from);
+      for (std::uint32_t row : order)
+        if (keep_[row]) part.order.back().push_back(row);
+    }
+    return part;
+  }
+
+  const Problem& p_;
+  const ProofLog& log_;
+  std::vector<char> keep_;
+};
+
+}  // namespace
+
+std::string certificate(const Dataset& data, const ProofLog& log, Loss& bound) {
+  const Problem& p = data.problem;
+  Claim claim{p.depth, p.leaves > 0 ? p.leaves : static_cast<std::int64_t>(p.rows), 0, p.leaf_rows};
+  const auto begun = [&] {
+    Writer writer(data, log);
+    writer.number(static_cast<std::uint64_t>(p.depth));
+    writer.number(static_cast<std::uint64_t>(bound));
+    return writer;
+  };
+  bound = std::max<Loss>(bound, 0);
+  claim.leaves = std::min<std::int64_t>(claim.leaves, static_cast<std::int64_t>(p.rows));
+  if (claim.depth < 40) claim.leaves = std::min(claim.leaves, std::int64_t{1} << claim.depth);
+  claim.depth = static_cast<int>(std::min<std::int64_t>(claim.depth, claim.leaves - 1));
+  if (claim.depth < 3 || bound <= p.leaf_price) return begun().bytes;
+  const Loss points = p.leaf_price + data.inseparable();
+  if (bound <= points) {
+    Writer writer = begun();
+    writer.number(0);
+    return writer.bytes;
+  }
+  Rows rows;
+  auto most = std::make_shared<std::vector<Loss>>(p.rows);
+  for (std::size_t i = 0; i < p.rows; ++i) (*most)[i] = data.loss.most(i);
+  rows.most = most;
+  for (std::size_t f = 0; f < p.features; ++f)
+    rows.order.emplace_back(data.order.begin() + static_cast<std::ptrdiff_t>(f * p.rows),
+                            data.order.begin() + static_cast<std::ptrdiff_t>((f + 1) * p.rows));
+  Loss best = 0;
+  std::int32_t root = -1;
+  for (auto id = log.roots.rbegin(); id != log.roots.rend() && best < bound; ++id) {
+    const Loss shown = Writer(data, log).shown(*id, rows, claim, bound);
+    if (shown > best) best = shown, root = *id;
+  }
+  bound = std::max(best, points);
+  if (root < 0 || best < points) return certificate(data, log, bound);
+  try {
+    Writer writer = begun();
+    writer.write(root, rows, claim, bound);
+    return writer.bytes;
+  } catch (const Hole&) {
+    bound = 0;
+    return begun().bytes;
+  }
+}
+
+}  // namespace odt

@@ -1,0 +1,111 @@
+"""Certificates of `exact`: right ones are accepted, forged ones refused, bytes crash nothing."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import odtdsl
+from odtdsl.insight.proofs.certificate import MAGIC, checker
+from tests.scale import scaled
+
+STAGES = ("errors", "errors then leaves", "errors + 2 * leaves", "accuracy", "depth then errors")
+
+
+def checked(path: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    rows = f"{path}.csv"
+    return subprocess.run(
+        [checker(), path, rows, *words], capture_output=True, text=True, errors="replace"
+    )
+
+
+def spec_of(rng: np.random.Generator) -> tuple[str, dict[str, list[float | str]]]:
+    n, p = int(rng.integers(8, 50)), int(rng.integers(1, 4))
+    frame: dict[str, list[float | str]] = {
+        f"x{i}": rng.integers(0, int(rng.integers(2, 15)), n).astype(float).tolist()
+        for i in range(p)
+    }
+    frame["y"] = [f"c{k}" for k in rng.integers(0, int(rng.integers(2, 4)), n)]
+    frame["y"][:2] = ["c0", "c1"]
+    stage = STAGES[int(rng.integers(4))]
+    direction = "maximize" if stage == "accuracy" else "minimize"
+    lines = [
+        f"data frame target y: class tree depth <= {rng.integers(1, 5)}",
+        f"{direction} {stage}",
+    ]
+    if rng.random() < 0.4:
+        lines.append(f"rule big: forall leaf: size >= {rng.integers(2, 6)}")
+    if rng.random() < 0.4:
+        lines.append(f"rule few: leaves <= {rng.integers(2, 9)}")
+    if rng.random() < 0.3:
+        lines.append("rule cut: forall split: threshold <= 5")
+    return "\n".join(lines), frame
+
+
+def pieces(path: Path) -> tuple[bytes, bytes, bytearray]:
+    """Head, text and steps of a certificate."""
+    raw = path.read_bytes()
+    head, _, rest = raw[len(MAGIC) :].partition(b"\n")
+    return MAGIC + head + b"\n", rest[: int(head)], bytearray(rest[int(head) :])
+
+
+@pytest.mark.parametrize("seed", range(scaled(400)))
+def test_random_optima_are_certified_and_forged_ones_refused(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    spec, frame = spec_of(rng)
+    path = tmp_path / "a.cert"
+    result = odtdsl.solve(spec, frame=frame, using="exact", proof=path)
+    told = checked(path)
+    if result.status == "infeasible":
+        assert "certified: no tree keeps the rules" in told.stdout or "refused" in told.stdout
+        return
+    assert result.status == "optimal"
+    assert told.stdout.endswith("certified: the tree is optimal\n"), told.stdout
+    head, text, steps = pieces(path)
+    at = 2  # one claim: its depth, then its value
+    if steps[0] == 1 and steps[at] < 127:
+        steps[at] += 1  # a bound that is one too high
+        path.write_bytes(head + text + steps)
+        forged = checked(path)
+        assert (forged.returncode, "refused" in forged.stdout) == (1, True), forged.stdout
+
+
+def test_bytes_crash_nothing(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    n = 60
+    frame = {f"x{i}": rng.integers(0, 20, n).tolist() for i in range(3)}
+    frame["y"] = [f"c{k}" for k in rng.integers(0, 2, n)]
+    path = tmp_path / "a.cert"
+    odtdsl.solve(
+        "data frame target y: class tree depth <= 4 minimize errors",
+        frame=frame,
+        using="exact",
+        proof=path,
+    )
+    whole = path.read_bytes()
+    for _ in range(scaled(1000)):
+        raw = bytearray(whole)
+        for _ in range(int(rng.integers(1, 6))):
+            raw[int(rng.integers(len(raw)))] = int(rng.integers(256))
+        if rng.random() < 0.3:
+            raw = raw[: int(rng.integers(len(raw)))]
+        path.write_bytes(raw)
+        assert checked(path).returncode in (0, 1, 2)
+
+
+def test_another_spec_and_what_is_not_covered(tmp_path: Path) -> None:
+    frame = {"x": [1, 2, 3, 4], "z": [1, 1, 2, 2], "y": ["a", "b", "a", "b"]}
+    spec = "data frame target y: class tree depth <= 2 minimize errors"
+    path = tmp_path / "a.cert"
+    result = odtdsl.solve(spec, frame=frame, using="exact", proof=path)
+    assert odtdsl.check_proof(path, spec, result, frame=frame)
+    with pytest.raises(odtdsl.OdtError, match="P104"):
+        odtdsl.check_proof(path, spec.replace("2", "3"), frame=frame)
+    fewer = {name: cells[:3] for name, cells in frame.items()}
+    with pytest.raises(odtdsl.OdtError, match="P103"):
+        odtdsl.check_proof(path, spec, frame=fewer)
+    with pytest.raises(odtdsl.OdtError, match="P203"):
+        odtdsl.solve(f"{spec} rule fair: recall(a) >= 50%", frame=frame, using="exact", proof=path)
