@@ -41,7 +41,7 @@ def spec_of(rng: np.random.Generator) -> tuple[str, dict[str, list[float | str]]
     if rng.random() < 0.4:
         lines.append(f"rule few: leaves <= {rng.integers(2, 9)}")
     if rng.random() < 0.3:
-        lines.append("rule cut: forall split: threshold <= 5")
+        lines.append("rule cut: forall split: threshold(x0) <= 5")
     return "\n".join(lines), frame
 
 

@@ -235,7 +235,8 @@ void bind_limits(nb::module_& m) {
                      "memory_limit: bytes of tables. work_limit: visits of rows, 0 for any.\n"
                      "beside: the search for good trees runs beside a proof that takes longer than "
                      "`alone`,\nso many visits of rows. interrupted: asked now and then whether to "
-                     "stop; Ctrl-C stops too. certify: one thread and sorted scans, with a certificate of the bound.")
+                     "stop; Ctrl-C stops too.\n"
+                     "certify: one thread and sorted scans, with a certificate of the bound.")
       .def(
           "__init__",
           [](Limits* self, std::optional<double> time_limit,
