@@ -108,4 +108,6 @@ def test_another_spec_and_what_is_not_covered(tmp_path: Path) -> None:
     with pytest.raises(odtdsl.OdtError, match="P103"):
         odtdsl.check_proof(path, spec, frame=fewer)
     with pytest.raises(odtdsl.OdtError, match="P203"):
-        odtdsl.solve(f"{spec} rule fair: recall(a) >= 50%", frame=frame, using="exact", proof=path)
+        odtdsl.solve(
+            f'{spec} rule fair: recall("a") >= 50%', frame=frame, using="exact", proof=path
+        )

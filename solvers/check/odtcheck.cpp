@@ -285,7 +285,7 @@ void rank_feature(Feature& f, const vector<string>& cells) {
 void stack(Problem& p, const vector<std::uint32_t>& label) {
   Int leaves = std::min<Int>(p.leaves, static_cast<Int>(p.rows));
   if (p.depth < 30) leaves = std::min(leaves, Int{1} << p.depth);
-  p.leaves = leaves;
+  p.leaves = std::min(p.leaves, Int{1} << p.depth);
   Int unit = 1;
   const size_t n = p.classes.size();
   for (size_t s = p.stages.size(); s-- > 0;) {

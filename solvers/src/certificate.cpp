@@ -348,7 +348,7 @@ class Writer {
 
 std::string certificate(const Dataset& data, const ProofLog& log, Loss& bound) {
   const Problem& p = data.problem;
-  Claim claim{p.depth, p.leaves > 0 ? p.leaves : static_cast<std::int64_t>(p.rows), 0, p.leaf_rows};
+  Claim claim{p.depth, p.leaves > 0 ? p.leaves : std::int64_t{1} << p.depth, 0, p.leaf_rows};
   const auto begun = [&] {
     Writer writer(data, log);
     writer.number(static_cast<std::uint64_t>(p.depth));
@@ -356,7 +356,6 @@ std::string certificate(const Dataset& data, const ProofLog& log, Loss& bound) {
     return writer;
   };
   bound = std::max<Loss>(bound, 0);
-  claim.leaves = std::min<std::int64_t>(claim.leaves, static_cast<std::int64_t>(p.rows));
   if (claim.depth < 40) claim.leaves = std::min(claim.leaves, std::int64_t{1} << claim.depth);
   claim.depth = static_cast<int>(std::min<std::int64_t>(claim.depth, claim.leaves - 1));
   if (claim.depth < 3 || bound <= p.leaf_price) return begun().bytes;

@@ -145,7 +145,8 @@ def problem_text(rows: Rows) -> str:
     lines.append(("depth", str(depth)))
     if isinstance(core.objective[0], DepthStage):
         lines.append(("least depth",))
-    lines.append(("leaves", str(most_leaves(core, depth))))
+    leaves = most_leaves(core, depth)  # as many as there are rows are no limit
+    lines.append(("leaves", str(leaves if leaves < core.n_rows else 1 << depth)))
     lines.append(("leaf rows", str(search.rules.leaf_rows)))
     if search.rules.next is not None:
         for state in search.rules.next.tolist():
