@@ -6,8 +6,10 @@ import errno
 import os
 import re
 import tempfile
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from odtdsl.base.diagnostics.model import OdtError, error
 
@@ -101,11 +103,28 @@ def write_bytes(path: Path, data: bytes) -> None:
     OdtError
         F301: the file cannot be written; nothing is left behind. U308: rows were read from it.
     """
+    with written_whole(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def written_whole(
+    path: Path, before: Callable[[Path], None] = lambda temporary: None
+) -> Iterator[BinaryIO]:
+    """A file to write piece by piece; it gets its name when the block has ended, else none.
+
+    `before` is called with the temporary file, when it is whole; what it raises keeps the old one.
+
+    Raises
+    ------
+    OdtError
+        As `write_bytes`.
+    """
     try:
         stream = _stream(path)
         if stream is not None or (path.exists() and not path.is_file()):
             with open(path if stream is None else os.dup(stream), "wb") as device:
-                device.write(data)
+                yield device
             return
         _check_kept(path)
         target = _target(path)
@@ -113,7 +132,8 @@ def write_bytes(path: Path, data: bytes) -> None:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(data)
+                yield file
+            before(Path(name))
             os.chmod(name, mode)
             os.replace(name, target)
         except BaseException:

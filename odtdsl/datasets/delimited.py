@@ -52,19 +52,33 @@ def read_delimited(path: Path, request: DataRequest) -> Table:
         D119: signs of numbers that cannot be.
     """
     text = decode(path.read_bytes(), request.encoding, request.name)
-    separator = _separator(request, path)
-    return _read_quickly(text, request, separator) or _read_lines(
-        list(_lines(text, separator, request.name)), request, separator
+    return read_text(text, request, separator_of(request, path))
+
+
+def read_text(
+    text: str, request: DataRequest, separator: str, names: list[str] | None = None
+) -> Table:
+    """The table of a text; errors as `read_delimited`.
+
+    `names` are those of the columns, where the text is a part of a file that goes on: all of its
+    lines are rows then.
+    """
+    return _read_quickly(text, request, separator, names) or _read_lines(
+        list(_lines(text, separator, request.name)), request, separator, names
     )
 
 
-def _read_quickly(text: str, request: DataRequest, separator: str) -> Table | None:
+def _read_quickly(
+    text: str, request: DataRequest, separator: str, names: list[str] | None
+) -> Table | None:
     """The table as `_read_lines` gives it; None if only that one can read it."""
     arrays = quick_lines(text, separator)
     if arrays is None or len(arrays[0]) < 2:
         return None
-    names = _names(first_line(arrays), request, separator)
-    skipped = 1 if request.header else 0
+    skipped = 1 if request.header and names is None else 0
+    names = names or _names(first_line(arrays), request, separator)
+    if len(names) != len(arrays):
+        return None  # the plain reader says in which line
 
     def place(row: int) -> str:
         lines = _lines(text, separator, request.name)
@@ -82,11 +96,13 @@ def _read_quickly(text: str, request: DataRequest, separator: str) -> Table | No
     return build_table(request.name, columns, len(arrays[0]) - skipped)
 
 
-def _read_lines(lines: list[Line], request: DataRequest, separator: str) -> Table:
+def _read_lines(
+    lines: list[Line], request: DataRequest, separator: str, names: list[str] | None
+) -> Table:
     if not lines:
         raise error("D105", f"{request.name} is empty")
-    names = _names(lines[0][1], request, separator)
-    body = lines[1:] if request.header else lines
+    body = lines[1:] if request.header and names is None else lines
+    names = names or _names(lines[0][1], request, separator)
     _check_widths(body, len(names), request)
     if not body:
         raise error(
@@ -129,6 +145,12 @@ def decode(content: bytes, encoding: str | None, name: str) -> str:
             f'"{encoding}" is not a known text encoding',
             helps=('common ones are "utf-8", "latin-1", "cp1252" and "utf-16"',),
         ) from None
+    check_text(text, codec, name)
+    return text.removeprefix("\ufeff")
+
+
+def check_text(text: str, codec: str, name: str) -> None:
+    """Refuse what no table holds: zeros, and halves of surrogate pairs (D102)."""
     # Some codecs, such as utf-7, give what no text may hold.
     if codecs.lookup(codec).name != "utf-8" and HALF_PAIR.search(text):
         raise error("D102", f"{name} is not {codec} text: it contains half a surrogate pair")
@@ -138,7 +160,6 @@ def decode(content: bytes, encoding: str | None, name: str) -> str:
             f"{name} is not a text file",
             helps=("use a `.csv`, `.tsv`, `.parquet` or `.arff` file; save a spreadsheet as CSV",),
         )
-    return text.removeprefix("\ufeff")
 
 
 def _undecodable(
@@ -152,7 +173,8 @@ def _undecodable(
     return error("D102", f"{name} is not {encoding or 'UTF-8'} text{where}", helps=helps)
 
 
-def _separator(request: DataRequest, path: Path) -> str:
+def separator_of(request: DataRequest, path: Path) -> str:
+    """What stands between the cells of a file; D107 where it is no single character."""
     given = request.separator
     if given is None:
         return "\t" if path.suffix.lower() in (".tsv", ".tab") else ","

@@ -7,9 +7,10 @@ Nothing here knows what a column means; see `odtdsl.datasets.typing`.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, assert_never
+from typing import Any, BinaryIO, assert_never
 
 from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.base.files import check_regular, keep_from_writers
@@ -130,6 +131,38 @@ def _read_file(request: DataRequest, base: Path) -> Table:
         raise error(
             "D101", f"{request.name} cannot be read: {problem.strerror or problem}"
         ) from None
+
+
+def read_in_parts(
+    request: DataRequest, *, base: Path, stream: BinaryIO | None = None
+) -> Iterator[Table]:
+    """The rows of a file, or of a stream of text, in parts that fit in memory whatever its length.
+
+    Text and Parquet files come in parts, other kinds whole. A part has all columns; cells are
+    read as `read` reads them, but a column may be of numbers in one part and of texts in another.
+
+    Raises
+    ------
+    OdtError
+        As `read`, when the part is read.
+    """
+    from odtdsl.datasets.parts import parquet_parts, text_parts
+
+    _check_options(request)
+    suffix = Path(request.name).suffix.lower()
+    if stream is not None:
+        yield from text_parts(stream, request)
+    elif suffix in _FOREIGN or suffix in _ARFF:
+        yield _read_file(request, base)
+    else:
+        path = _found(request.name, base)
+        try:
+            with path.open("rb") as file:
+                yield from (parquet_parts if suffix in _PARQUET else text_parts)(file, request)
+        except OSError as problem:
+            raise error(
+                "D101", f"{request.name} cannot be read: {problem.strerror or problem}"
+            ) from None
 
 
 def _found(name: str, base: Path) -> Path:

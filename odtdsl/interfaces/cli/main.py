@@ -40,7 +40,8 @@ from odtdsl.interfaces.cli.export import Export
 from odtdsl.interfaces.cli.formulas import Compile, Decode
 from odtdsl.interfaces.cli.init import Init
 from odtdsl.interfaces.cli.lsp import Lsp
-from odtdsl.interfaces.cli.models import Audit, Evaluate, Predict, Why
+from odtdsl.interfaces.cli.models import Audit, Evaluate, Why
+from odtdsl.interfaces.cli.predict import Predict
 from odtdsl.interfaces.cli.report import Report
 from odtdsl.interfaces.cli.solve import Compare, Solve
 from odtdsl.interfaces.cli.tune import Tune

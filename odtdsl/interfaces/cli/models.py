@@ -1,21 +1,17 @@
-"""`odt predict`, `odt audit` and `odt why`: commands on saved models."""
+"""`odt audit`, `odt evaluate` and `odt why`: commands on saved models."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import click
-
 from odtdsl.base.diagnostics.model import error
-from odtdsl.interfaces.cli.commands import Argument, Command, Force, Json, OnSpec, Option
+from odtdsl.interfaces.cli.commands import Argument, Command, Json, OnSpec, Option
 from odtdsl.interfaces.cli.common import OK, WRONG, print_json, print_lines, warn
-from odtdsl.interfaces.cli.outputs import check_outputs
 
 if TYPE_CHECKING:
+    from odtdsl.datasets.request import DataRequest
     from odtdsl.datasets.table import Table
 
 
@@ -33,85 +29,28 @@ class OnRows(Command):
         bool, Option("--no-header", help="The first line holds data, not names.")
     ] = False
 
-    def rows(self) -> Table:
-        """The rows of the file."""
-        from odtdsl.datasets.readers import read
+    encoding: Annotated[str | None, Option(help="Encoding of the text; default UTF-8.")] = None
+
+    def request(self, name: str) -> DataRequest:
+        """What to read: a file or stream of this name, with the options of the command."""
         from odtdsl.datasets.request import DataRequest
 
-        request = DataRequest(
+        return DataRequest(
             kind="file",
-            name=str(self.data.absolute()),
+            name=name,
             na=tuple(self.na or ()),
             separator=self.separator,
             decimal=self.decimal,
             thousands=self.thousands,
             header=not self.no_header,
+            encoding=self.encoding,
         )
-        return read(request, base=Path())
 
+    def rows(self) -> Table:
+        """The rows of the file."""
+        from odtdsl.datasets.readers import read
 
-@dataclass(frozen=True, kw_only=True)
-class Predict(OnRows):
-    """Predict rows with a saved tree or diagram; prints columns, or a JSON list."""
-
-    at: Annotated[
-        list[str] | None, Option(help="Of a survival tree: a time at which to say who survives.")
-    ] = None
-    out: Annotated[
-        Path | None, Option("--out", "-o", help="Write the predictions to this CSV file.")
-    ] = None
-    force: Force = False
-    as_json: Json = False
-
-    def run(self) -> int:
-        """Print or write what a saved model predicts for the rows of a file."""
-        from odtdsl.base.files import holds, write_text
-        from odtdsl.interfaces.api import load_model
-        from odtdsl.predictors.leaves import leaves_of
-
-        reads = [("the model", self.model), ("the rows", self.data)]
-        check_outputs({"out": self.out}, reads, force=True)
-        saved = load_model(self.model)
-        times = [_time(one) for one in self.at or ()]
-        rows = self.rows()
-        ends = saved.apply(rows).tolist()
-        columns = leaves_of(saved).columns(saved)
-        names = [*columns, *(f"survival_{one}" for one in self.at or ())]
-        values = [[column[end] for column in columns.values()] for end in ends]
-        if times:
-            shares = saved.survival(rows, times).tolist()
-            values = [[*own, *more] for own, more in zip(values, shares, strict=True)]
-        text = _csv([names, *values])
-        if self.out is not None:
-            # Predictions cannot be known as ours, but what would not change is not lost.
-            keep = self.force or holds(self.out, text)
-            check_outputs({"out": self.out}, reads, force=keep)
-            write_text(self.out, text)
-        if self.as_json:
-            alone = [own[0] for own in values] if len(names) == 1 else values
-            print_json({"target": names, "predictions": alone})
-        elif self.out is None:
-            click.echo(text, nl=False)
-        return OK
-
-
-def _time(said: str) -> float:
-    try:
-        time = float(said)
-    except ValueError:
-        time = math.nan
-    if not (math.isfinite(time) and time >= 0):
-        raise error("U216", f"`--at {said}` is no time: pass a number of at least 0")
-    return time
-
-
-def _csv(rows: Iterable[Iterable[object]]) -> str:
-    import csv
-    import io
-
-    file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerows(rows)
-    return file.getvalue()
+        return read(self.request(str(self.data.absolute())), base=Path())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,4 +159,4 @@ def _asked_row(row: int | None, cells: list[str]) -> int | dict[str, str | None]
     return row if row is not None else {name.strip(): value or None for name, _, value in parts}
 
 
-__all__ = ["Audit", "Evaluate", "Predict", "Why"]
+__all__ = ["Audit", "Evaluate", "OnRows", "Why"]

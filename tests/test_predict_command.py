@@ -1,0 +1,117 @@
+"""`odt predict`: what it writes, in which format, and rows that come in parts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from click.testing import CliRunner
+
+from odtdsl import load_model
+from odtdsl.datasets import parts
+from odtdsl.datasets.readers import read
+from odtdsl.datasets.request import DataRequest
+from odtdsl.interfaces.cli.main import app
+
+ROWS = """name,age,sex,ill
+"Ann ""A"", x",41,f,yes
+Bob,19,m,no
+"two
+lines",,m,yes
+Dan,63,f,yes
+Eve,22,f,no
+"""
+SPEC = 'data "rows.csv", id name\ntarget ill\nmissing branch\ntree depth <= 2\nminimize errors\n'
+
+
+def odt(*words: object, stdin: bytes | None = None):
+    return CliRunner().invoke(app, [str(word) for word in words], input=stdin)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    (tmp_path / "rows.csv").write_text(ROWS)
+    (tmp_path / "s.odt").write_text(SPEC)
+    done = odt("solve", tmp_path / "s.odt", "-o", tmp_path / "t.json")
+    assert done.exit_code == 0, done.output
+    return tmp_path / "t.json"
+
+
+FULL = ["--id", "name", "--probabilities", "--leaf", "--columns", "sex,age"]
+
+
+def test_a_row_has_id_class_probabilities_leaf_and_other_columns(tree):
+    done = odt("predict", tree, tree.parent / "rows.csv", *FULL)
+    found = list(csv.DictReader(io.StringIO(done.stdout)))
+    heads = ["name", "sex", "age", "ill", "probability_no", "probability_yes", "leaf"]
+    assert list(found[0]) == heads
+    assert [row["name"] for row in found] == ['Ann "A", x', "Bob", "two\nlines", "Dan", "Eve"]
+    assert found[2]["age"] == ""
+    table = read(DataRequest(kind="file", name="rows.csv"), base=tree.parent)
+    model = load_model(tree)
+    assert [int(row["leaf"]) for row in found] == model.apply(table).tolist()
+    assert [row["ill"] for row in found] == model.predict(table).tolist()
+    shares = [[float(row["probability_no"]), float(row["probability_yes"])] for row in found]
+    assert shares == model.predict_proba(table).tolist()
+
+
+def test_the_target_may_be_passed_through(tree):
+    done = odt("predict", tree, tree.parent / "rows.csv", "--columns", "*", "--json")
+    told = json.loads(done.stdout)
+    assert list(told["rows"][0]) == ["name", "age", "sex", "ill", "predicted_ill"]
+    assert told["predictions"] == [row["predicted_ill"] for row in told["rows"]]
+    wrong = odt("predict", tree, tree.parent / "rows.csv", "--columns", "agee")
+    assert wrong.exit_code != 0
+    assert "did you mean `age`?" in wrong.stderr
+
+
+def test_all_formats_and_standard_input_hold_the_same(tree):
+    rows, folder = tree.parent / "rows.csv", tree.parent
+    plain = list(csv.DictReader(io.StringIO(odt("predict", tree, rows, *FULL).stdout)))
+    piped = odt("predict", tree, "-", *FULL, stdin=ROWS.encode())
+    assert list(csv.DictReader(io.StringIO(piped.stdout))) == plain
+    for name in ("p.csv", "p.json", "p.jsonl", "p.parquet"):
+        assert odt("predict", tree, rows, *FULL, "-o", folder / name).exit_code == 0
+    from pyarrow import parquet
+
+    written = {
+        "csv": list(csv.DictReader((folder / "p.csv").open(newline=""))),
+        "json": json.loads((folder / "p.json").read_text()),
+        "jsonl": [json.loads(line) for line in (folder / "p.jsonl").read_text().splitlines()],
+        "parquet": parquet.read_table(folder / "p.parquet").to_pylist(),
+    }
+    for found in written.values():
+        as_text = [{k: "" if v is None else str(v) for k, v in row.items()} for row in found]
+        assert as_text == plain
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_parts_hold_what_the_whole_file_holds(tmp_path, seed):
+    """Cut anywhere: within quotes, within `\\r\\n`, within a character of several bytes."""
+    draw = random.Random(seed)
+    cells = ["1", "2.5", "", "ä€", "a,b", 'q"q', "l\nl", "x", "\U0001f600"]
+    quoting: Literal[0, 1] = draw.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator=draw.choice(["\n", "\r\n"]), quoting=quoting)
+    writer.writerow(["a", "b", "c"])
+    writer.writerows([[*draw.choices(cells, k=2), "k"] for _ in range(draw.randint(1, 40))])
+    codec = draw.choice(["utf-8", "utf-8-sig", "utf-16"])
+    path = tmp_path / "rows.csv"
+    path.write_bytes(text.getvalue().encode(codec))
+    request = DataRequest(kind="file", name="rows.csv")
+    whole = read(request, base=tmp_path)
+    with path.open("rb") as file:
+        found = list(parts.text_parts(file, request, size=draw.randint(20, 60)))
+    for name, column in whole.columns.items():
+        assert [cell for part in found for cell in part.columns[name].texts] == list(column.texts)
+
+
+def test_an_error_in_a_later_part_says_where(tmp_path):
+    text = "a,b\n" + "1,2\n" * 50 + "1,2,3\n"
+    with pytest.raises(Exception, match=r"after line \d+, line \d+ has 3 cells"):
+        list(parts.text_parts(io.BytesIO(text.encode()), DataRequest(kind="file"), size=40))
