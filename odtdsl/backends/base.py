@@ -19,8 +19,8 @@ from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawTree
 
 if TYPE_CHECKING:
     from odtdsl.backends.improvements import Found
-    from odtdsl.backends.programs import Handover
     from odtdsl.backends.ledger import Ledger
+    from odtdsl.backends.programs import Handover
     from odtdsl.base.diagnostics.model import OdtError
     from odtdsl.predictors.predictor import Predictor
     from odtdsl.problem.ir.problem import Options
