@@ -8,6 +8,7 @@
 #include "kernel_bits.hpp"
 #include "kernel_columns.hpp"
 #include "kernel_labels.hpp"
+#include "kernel_lanes.hpp"
 
 namespace {
 
@@ -138,6 +139,8 @@ const Kernels* kernels_avx2() {
       changes_generic<std::uint16_t>,
       changes_generic<std::uint32_t>,
       two_class_generic<extremes256>,
+      lane_scan_generic,
+      interleave16_generic,
       signed_two_generic,
       multi_class_generic,
       label_blocks_generic<std::int32_t>,

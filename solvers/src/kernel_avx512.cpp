@@ -9,6 +9,7 @@
 #include "kernel_bits.hpp"
 #include "kernel_columns.hpp"
 #include "kernel_labels.hpp"
+#include "kernel_lanes.hpp"
 
 namespace {
 
@@ -358,6 +359,8 @@ const Kernels* kernels_avx512() {
       changes16,
       changes_generic<std::uint32_t>,
       two_class,
+      lane_scan_generic,
+      interleave16_generic,
       signed_two_generic,
       multi_class,
       label_blocks_generic<std::int32_t>,

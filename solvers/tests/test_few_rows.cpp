@@ -75,7 +75,8 @@ CASE(few_rows_against_scans) {
   Random random(32);
   for (int trial = 0; trial < check::trials(1500); ++trial) {
     Problem p = random_problem(random, draw(random, 2, static_cast<int>(Few::kMostRows)),
-                               draw(random, 1, 6), draw(random, 2, 16), draw(random, 2, 200));
+                               draw(random, 1, trial % 8 == 0 ? 33 : 6),
+                               trial % 3 == 0 ? 2 : draw(random, 2, 16), draw(random, 2, 200));
     learnable(random, p);
     p.depth = 2;
     p.leaf_price = draw(random, 0, 3);

@@ -410,3 +410,75 @@ CASE(bit_tables_agree) {
     }
   }
 }
+
+// Against sums row by row: other sizes, ties, odd counts, and values up to what a chunk holds.
+CASE(lanes_agree_with_sums_row_by_row) {
+  Random random(9);
+  std::vector<const Kernels*> all = variants();
+  all.push_back(&kernels_portable());
+  for (int trial = 0; trial < check::trials(400); ++trial) {
+    const bool large = trial % 200 == 0;
+    const std::size_t inner = large ? 8 : std::size_t{8} << draw(random, 0, 3),
+                      count = static_cast<std::size_t>(draw(random, 1, static_cast<int>(inner))),
+                      positions = static_cast<std::size_t>(large ? 32767 : draw(random, 1, 200));
+    // As the caller does: the largest value says how long a chunk is, and all together fit.
+    const int most = large ? 1 : draw(random, 1, 15);
+    const int ranks = draw(random, 1, 3) == 1 ? 65535 : draw(random, 1, 40);
+    LaneScan s{};
+    s.positions = positions;
+    s.chunk = static_cast<std::size_t>(127 / most);
+    s.inner = inner;
+    s.cuts = static_cast<std::size_t>(draw(random, 1, static_cast<int>(64 / inner)));
+    std::vector<Aligned<std::uint16_t>> rows(count);
+    std::vector<const std::uint16_t*> pointers;
+    const std::size_t padded = (positions + 63) / 64 * 64;
+    for (auto& row : rows) {
+      fill(random, row, padded, static_cast<unsigned>(ranks));
+      pointers.push_back(row.data());
+    }
+    Aligned<std::int8_t> value, ends;
+    value.reserve(padded * inner);
+    ends.reserve(padded * inner);
+    const int each_end = draw(random, 1, 4);
+    const bool drift = draw(random, 0, 1) == 1;  // sums that run away
+    for (std::size_t i = 0; i < padded * inner; ++i) {
+      const int v = draw(random, drift ? most : -most, most);
+      value[i] = static_cast<std::int8_t>(i / inner < positions ? v : 0);
+      ends[i] = static_cast<std::int8_t>(draw(random, 1, each_end) == 1 ? -1 : 0);
+    }
+    for (std::size_t c = 0; c < s.cuts; ++c) {
+      s.bound[c] = static_cast<std::uint16_t>(draw(random, 0, ranks));
+      s.left_total[c] = static_cast<std::int16_t>(draw(random, 0, 100));
+      s.right_total[c] = static_cast<std::int16_t>(draw(random, -100, 0));
+    }
+    s.value = value.data();
+    s.ends = ends.data();
+    for (const Kernels* k : all) {
+      Aligned<std::uint16_t> rank;
+      rank.reserve((positions + 64) * inner);
+      std::memset(rank.data(), 0, (positions + 64) * inner * 2);
+      k->interleave16(pointers.data(), count, positions, inner, rank.data());
+      s.rank = rank.data();
+      LaneGains gains;
+      k->lanes(s, gains);
+      for (std::size_t c = 0; c < s.cuts; ++c)
+        for (std::size_t j = 0; j < count; ++j) {
+          int sum[2] = {0, 0}, gain[2] = {-1 << 30, -1 << 30};
+          const int total[2] = {s.left_total[c], s.right_total[c]};
+          bool any = false;
+          for (std::size_t i = 0; i < positions; ++i) {
+            sum[rows[j][i] < s.bound[c] ? 0 : 1] += value[i * inner + j];
+            if (ends[i * inner + j] == 0) continue;
+            any = true;
+            for (int side = 0; side < 2; ++side)
+              gain[side] =
+                  std::max({gain[side], 2 * sum[side] - total[side], total[side] - 2 * sum[side]});
+          }
+          // Totals are arbitrary here, and only gains that fit are promised.
+          if (!any || std::max(gain[0], gain[1]) > 32767) continue;
+          CHECK(gains.left[c * inner + j] == gain[0]);
+          CHECK(gains.right[c * inner + j] == gain[1]);
+        }
+    }
+  }
+}

@@ -8,6 +8,7 @@
 
 #include "odt/control.hpp"
 #include "odt/interval.hpp"
+#include "odt/cut_lanes.hpp"
 #include "odt/plan.hpp"
 #include "odt/view.hpp"
 
@@ -101,6 +102,13 @@ class DepthTwo {
                    Loss& best_right, Loss& floor_left, Loss& floor_right, const T* table);
   void search_feature(View<R>& view, std::size_t outer, const Inner& inner, int state, Loss& best,
                       Loss lower, Hint& found, const Hint* hint);
+  // The same by lanes, for sides without a column that must be tested.
+  void search_lanes(View<R>& view, std::size_t outer, const Inner& inner, int state, Loss& best,
+                    Loss lower, Hint& found, const Hint* hint);
+  void choose_cuts(View<R>& view, std::size_t outer, Loss best, const RowWeights& w,
+                   const Hint* hint);
+  void value_cuts(View<R>& view, std::size_t outer, const Inner& inner, int state);
+  bool suits_lanes(View<R>& view, Ask ask, Loss best);
   std::int32_t pick(View<R>& view, std::size_t outer, const OpenCuts& open, const Hint* hint) const;
   int new_record();
   RowWeights weights(View<R>& view, std::size_t outer);
@@ -114,6 +122,18 @@ class DepthTwo {
   std::vector<Record> records_;  // 0: nothing known; 1: one side empty on the left; 2: on the right
   int record_count_ = 0;
   std::vector<Interval> stack_;
+  // The intervals that a pass of lanes cuts, and the cuts of all of them in order.
+  struct Batched {
+    Interval interval;
+    OpenCuts open;
+    std::int32_t cuts;
+  };
+  CutLanes<R> lanes_;
+  const Dataset* lanes_for_ = nullptr;
+  bool lanes_suit_ = false;
+  std::vector<Batched> batch_;
+  std::vector<LaneCut> lane_cuts_;
+  std::vector<Sides> lane_values_;
   struct Pending {
     Loss promise;  // the sum of the bounds of both sides at their better ends, and how wide the
                    // interval is
@@ -148,7 +168,8 @@ class DepthTwo {
     else
       return wide_label_sums_;
   }
-  std::int32_t left_sum_ = 0, right_sum_ = 0, left_weight_ = 0, right_weight_ = 0;
+  std::int32_t left_sum_ = 0, right_sum_ = 0, left_weight_ = 0, right_weight_ = 0,
+               whole_weight_ = 0;
   Loss leaf_left_ = 0, leaf_right_ = 0;
   Whole whole_{};
   std::vector<Open> open_[2];  // per state

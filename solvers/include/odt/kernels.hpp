@@ -103,6 +103,25 @@ struct ColumnBest {
   std::int32_t left, right;
 };
 
+// Depth two of two classes by lanes, a lane being a pair of cut and inner feature: for up to 64 /
+// inner cuts of an outer feature the gains (see TwoClassScan) of all inner features. Values are
+// those of SignedScan where they fit: of so few positions as a chunk has they sum up to 127 at
+// most, of all rows to 32,767. Arrays are aligned and hold whole words of positions.
+struct LaneScan {
+  const std::uint16_t* rank;  // [position * inner + feature]: the outer rank
+  const std::int8_t* value;   // likewise
+  const std::int8_t* ends;    // -1: a cut may stand behind this position; else 0
+  std::size_t positions, chunk;
+  std::size_t inner;       // features, rounded up to 8, 16, 32 or 64
+  std::size_t cuts;        // of 64 / inner; entries beyond are to be set, but mean nothing
+  std::uint16_t bound[8];  // per cut: ranks below it are on the left
+  std::int16_t left_total[8], right_total[8];
+};
+// [cut * inner + feature]; undefined where a feature has no end.
+struct LaneGains {
+  alignas(64) std::int16_t left[64], right[64];
+};
+
 // Bit tables of 0/1 tests: 16 rows a word, word-major, so that a vector register holds the same
 // rows of 32 tests. Rows of one class and weight are a group, of at most 32,767 rows; each group
 // starts a new word.
@@ -162,6 +181,10 @@ struct Kernels {
   void (*changes16)(const std::uint16_t* rank, std::size_t words, std::uint64_t* out);
   void (*changes32)(const std::uint32_t* rank, std::size_t words, std::uint64_t* out);
   void (*two_class)(const TwoClassScan& scan, TwoClassGain& gain);
+  void (*lanes)(const LaneScan& scan, LaneGains& gains);
+  // out[i * inner + j] = rows[j][i] of `count` arrays, whole vectors of positions.
+  void (*interleave16)(const std::uint16_t* const* rows, std::size_t count, std::size_t positions,
+                       std::size_t inner, std::uint16_t* out);
   void (*signed_two)(const SignedScan& scan, TwoClassGain& gain);
   void (*multi_class)(const MultiClassScan& scan, MultiClassLoss& loss);
   // Sums of each block of 64 rows; of `scan` only kinds, table, sizes and spare are read.

@@ -1,0 +1,251 @@
+// Depth two by lanes: one pass over all positions, in the orders of all inner features at once, for
+// several cuts of the outer feature. A lane is a pair of cut and inner feature; it keeps the
+// running sums of both sides and, at ends of ties, their extremes. With AVX-512 sums are bytes:
+// after as many rows as these can hold, they are added to sums of 16 bits and start anew. Included
+// by one file per instruction set.
+#pragma once
+
+#include <cstring>
+
+#include "odt/kernels.hpp"
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace {
+
+using odt::LaneGains;
+using odt::LaneScan;
+
+#if defined(__AVX512BW__)
+
+using Bytes = int8_t __attribute__((vector_size(64), aligned(64), may_alias));
+using Shorts = int16_t __attribute__((vector_size(128), aligned(64), may_alias));
+struct LaneSums {
+  Bytes most_left, least_left, most_right, least_right;
+};
+
+template <size_t J>
+inline __m512i lane_bytes(const int8_t* p) {
+  if constexpr (J == 8) {
+    int64_t x;
+    std::memcpy(&x, p, 8);
+    return _mm512_set1_epi64(x);
+  } else if constexpr (J == 16) {
+    return _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(p)));
+  } else if constexpr (J == 32) {
+    return _mm512_broadcast_i64x4(_mm256_load_si256(reinterpret_cast<const __m256i*>(p)));
+  } else {
+    return _mm512_load_si512(p);
+  }
+}
+template <size_t J>
+inline __m512i lane_ranks(const uint16_t* p, int half) {
+  if constexpr (J == 8)
+    return _mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(p)));
+  else if constexpr (J == 16)
+    return _mm512_broadcast_i64x4(_mm256_load_si256(reinterpret_cast<const __m256i*>(p)));
+  else if constexpr (J == 32)
+    return _mm512_load_si512(p);
+  else
+    return _mm512_load_si512(p + 32 * half);
+}
+
+template <size_t J>
+inline LaneSums lane_chunk(const LaneScan& s, size_t from, size_t to, const uint16_t* bound,
+                           Bytes& left, Bytes& right) {
+  const __m512i low = _mm512_load_si512(bound), high = _mm512_load_si512(bound + 32);
+  const __m512i none = _mm512_set1_epi8(-128);
+  __m512i l = _mm512_setzero_si512(), all = l;
+  __m512i ml = none, nl = _mm512_set1_epi8(127), mr = ml, nr = nl;
+  for (size_t i = from; i < to; ++i) {
+    const __mmask64 below =
+        _mm512_kunpackd(_mm512_cmplt_epu16_mask(lane_ranks<J>(s.rank + i * J, 1), high),
+                        _mm512_cmplt_epu16_mask(lane_ranks<J>(s.rank + i * J, 0), low));
+    const __m512i v = lane_bytes<J>(s.value + i * J);
+    const __mmask64 end = _mm512_movepi8_mask(lane_bytes<J>(s.ends + i * J));
+    all = _mm512_add_epi8(all, v);
+    l = _mm512_mask_add_epi8(l, below, l, v);
+    const __m512i r = _mm512_sub_epi8(all, l);
+    ml = _mm512_mask_max_epi8(ml, end, ml, l);
+    nl = _mm512_mask_min_epi8(nl, end, nl, l);
+    mr = _mm512_mask_max_epi8(mr, end, mr, r);
+    nr = _mm512_mask_min_epi8(nr, end, nr, r);
+  }
+  left = reinterpret_cast<Bytes>(l);
+  right = reinterpret_cast<Bytes>(_mm512_sub_epi8(all, l));
+  return {reinterpret_cast<Bytes>(ml), reinterpret_cast<Bytes>(nl), reinterpret_cast<Bytes>(mr),
+          reinterpret_cast<Bytes>(nr)};
+}
+
+template <size_t J>
+void lane_scan_of(const LaneScan& s, LaneGains& out) {
+  constexpr int16_t kMost = 32767;
+  alignas(64) uint16_t bound[64];
+  alignas(64) int16_t total[2][64];
+  for (size_t i = 0; i < 64; ++i) {
+    const size_t cut = i / J;
+    bound[i] = s.bound[cut];
+    total[0][i] = s.left_total[cut];
+    total[1][i] = s.right_total[cut];
+  }
+  Shorts base[2] = {Shorts{}, Shorts{}};
+  Shorts most[2] = {Shorts{} - kMost, Shorts{} - kMost};
+  Shorts least[2] = {Shorts{} + kMost, Shorts{} + kMost};
+  for (size_t from = 0; from < s.positions; from += s.chunk) {
+    const size_t to = from + s.chunk < s.positions ? from + s.chunk : s.positions;
+    Bytes left, right;
+    const LaneSums sums = lane_chunk<J>(s, from, to, bound, left, right);
+    const auto raise = [](Shorts& to_raise, const Shorts& start, const Bytes& found) {
+      const Shorts wide = __builtin_convertvector(found, Shorts), at = start + wide;
+      to_raise = (wide > -128) & (at > to_raise) ? at : to_raise;
+    };
+    const auto lower = [](Shorts& to_lower, const Shorts& start, const Bytes& found) {
+      const Shorts wide = __builtin_convertvector(found, Shorts), at = start + wide;
+      to_lower = (wide < 127) & (at < to_lower) ? at : to_lower;
+    };
+    raise(most[0], base[0], sums.most_left);
+    lower(least[0], base[0], sums.least_left);
+    raise(most[1], base[1], sums.most_right);
+    lower(least[1], base[1], sums.least_right);
+    base[0] += __builtin_convertvector(left, Shorts);
+    base[1] += __builtin_convertvector(right, Shorts);
+  }
+  for (int side = 0; side < 2; ++side) {
+    const Shorts t = *reinterpret_cast<const Shorts*>(total[side]);
+    // Each fits, whatever the steps on the way do: a gain is no more than the sum of absolutes.
+    using Wrap = uint16_t __attribute__((vector_size(128), aligned(64), may_alias));
+    const Shorts up = (Shorts)(((Wrap)most[side] << 1) - (Wrap)t),
+                 down = (Shorts)((Wrap)t - ((Wrap)least[side] << 1));
+    *reinterpret_cast<Shorts*>((side == 0 ? out.left : out.right)) = up > down ? up : down;
+  }
+}
+
+#else
+
+// Sums of 16 bits: few instruction sets have all that it takes for bytes.
+#if defined(__AVX2__)
+constexpr size_t kWide = 16;
+#else
+constexpr size_t kWide = 8;
+#endif
+using Shorts = int16_t __attribute__((vector_size(2 * kWide), may_alias));
+using Wraps = uint16_t __attribute__((vector_size(2 * kWide), may_alias));
+
+template <size_t J>
+inline Wraps lane_ranks(const uint16_t* p) {
+#if defined(__AVX2__)
+  if constexpr (J == 8)
+    return reinterpret_cast<Wraps>(
+        _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(p))));
+#endif
+  return *reinterpret_cast<const Wraps*>(p);
+}
+template <size_t J>
+inline Shorts lane_bytes(const int8_t* p) {
+#if defined(__AVX2__)
+  const __m128i x = J == 8 ? _mm_set1_epi64x(*reinterpret_cast<const long long*>(p))
+                           : _mm_load_si128(reinterpret_cast<const __m128i*>(p));
+  return reinterpret_cast<Shorts>(_mm256_cvtepi8_epi16(x));
+#elif defined(__SSE2__)
+  const __m128i x = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  return reinterpret_cast<Shorts>(_mm_srai_epi16(_mm_unpacklo_epi8(x, x), 8));
+#else
+  Shorts v;
+  for (size_t i = 0; i < kWide; ++i) v[i] = p[i];
+  return v;
+#endif
+}
+
+template <size_t J>
+void lane_scan_of(const LaneScan& s, LaneGains& out) {
+  constexpr int16_t kLeast = -32767 - 1, kMost = 32767;
+  const Shorts lowest = Shorts{} + kLeast, highest = Shorts{} + kMost;
+  for (size_t lane = 0; lane < 64 && lane / J < s.cuts; lane += kWide) {
+    const size_t offset = J > kWide ? lane % J : 0;
+    Wraps bound, total[2];
+    for (size_t i = 0; i < kWide; ++i) {
+      const size_t cut = (lane + i) / J;
+      bound[i] = s.bound[cut];
+      total[0][i] = static_cast<uint16_t>(s.left_total[cut]);
+      total[1][i] = static_cast<uint16_t>(s.right_total[cut]);
+    }
+    Shorts l = {}, all = {}, most_l = lowest, least_l = highest, most_r = lowest, least_r = highest;
+    for (size_t i = 0; i < s.positions; ++i) {
+      const size_t at = i * J + offset;
+      const Shorts below = reinterpret_cast<Shorts>(lane_ranks<J>(s.rank + at) < bound),
+                   v = lane_bytes<J>(s.value + at), end = lane_bytes<J>(s.ends + at);
+      all += v;
+      l += v & below;
+      const Shorts r = all - l, low = ~end & lowest, high = ~end & highest;
+      const Shorts low_l = (l & end) | low, high_l = (l & end) | high, low_r = (r & end) | low,
+                   high_r = (r & end) | high;
+      most_l = most_l > low_l ? most_l : low_l;
+      least_l = least_l < high_l ? least_l : high_l;
+      most_r = most_r > low_r ? most_r : low_r;
+      least_r = least_r < high_r ? least_r : high_r;
+    }
+    const auto store = [&](Shorts most, Shorts least, Wraps t, int16_t* to) {
+      // Each fits, whatever the steps on the way do: a gain is no more than the sum of absolutes.
+      const Shorts up = reinterpret_cast<Shorts>((reinterpret_cast<Wraps>(most) << 1) - t),
+                   down = reinterpret_cast<Shorts>(t - (reinterpret_cast<Wraps>(least) << 1));
+      *reinterpret_cast<Shorts*>(to + lane) = up > down ? up : down;
+    };
+    store(most_l, least_l, total[0], out.left);
+    store(most_r, least_r, total[1], out.right);
+  }
+}
+
+#endif
+
+void lane_scan_generic(const LaneScan& s, LaneGains& out) {
+  switch (s.inner) {
+    case 8:
+      return lane_scan_of<8>(s, out);
+    case 16:
+      return lane_scan_of<16>(s, out);
+    case 32:
+      return lane_scan_of<32>(s, out);
+    default:
+      return lane_scan_of<64>(s, out);
+  }
+}
+
+// out[i * inner + j] = rows[j][i].
+void interleave16_generic(const uint16_t* const* rows, size_t count, size_t positions, size_t inner,
+                          uint16_t* out) {
+#if defined(__SSE2__)
+  for (size_t j = 0; j < count; j += 8) {
+    const uint16_t* from[8];
+    for (size_t q = 0; q < 8; ++q) from[q] = rows[j + q < count ? j + q : count - 1];
+    for (size_t i = 0; i < positions; i += 8) {
+      __m128i a[8], b[8];
+      for (size_t q = 0; q < 8; ++q)
+        a[q] = _mm_load_si128(reinterpret_cast<const __m128i*>(from[q] + i));
+      for (size_t q = 0; q < 4; ++q) {
+        b[2 * q] = _mm_unpacklo_epi16(a[2 * q], a[2 * q + 1]);
+        b[2 * q + 1] = _mm_unpackhi_epi16(a[2 * q], a[2 * q + 1]);
+      }
+      for (size_t h = 0; h < 2; ++h) {
+        a[4 * h] = _mm_unpacklo_epi32(b[h], b[2 + h]);
+        a[4 * h + 1] = _mm_unpackhi_epi32(b[h], b[2 + h]);
+        a[4 * h + 2] = _mm_unpacklo_epi32(b[4 + h], b[6 + h]);
+        a[4 * h + 3] = _mm_unpackhi_epi32(b[4 + h], b[6 + h]);
+      }
+      uint16_t* to = out + i * inner + j;
+      for (size_t h = 0; h < 2; ++h)
+        for (size_t q = 0; q < 2; ++q) {
+          _mm_store_si128(reinterpret_cast<__m128i*>(to + (4 * h + 2 * q) * inner),
+                          _mm_unpacklo_epi64(a[4 * h + q], a[4 * h + 2 + q]));
+          _mm_store_si128(reinterpret_cast<__m128i*>(to + (4 * h + 2 * q + 1) * inner),
+                          _mm_unpackhi_epi64(a[4 * h + q], a[4 * h + 2 + q]));
+        }
+    }
+  }
+#else
+  for (size_t i = 0; i < positions; ++i)
+    for (size_t j = 0; j < count; ++j) out[i * inner + j] = rows[j][i];
+#endif
+}
+
+}  // namespace
