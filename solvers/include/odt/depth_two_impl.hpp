@@ -353,7 +353,7 @@ bool DepthTwo<R>::suits_lanes(View<R>& view, Ask ask, Loss best) {
   std::int64_t weight = static_cast<std::int64_t>(view.rows());
   if (!data_->loss.unit()) weight = whole_weight_;
   // A small loss to beat closes most cuts by few: one after the other is better then.
-  if (32 * (best / each_) < weight) return false;
+  if (best / each_ < weight / 32) return false;
   return lanes_.begin(view, weight);
 }
 
