@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from scale import scaled
 
 import odtdsl
 from odtdsl.insight.proofs.certificate import MAGIC, checker
-from tests.scale import scaled
 
 STAGES = ("errors", "errors then leaves", "errors + 2 * leaves", "accuracy", "depth then errors")
 
@@ -97,7 +98,7 @@ def test_bytes_crash_nothing(tmp_path: Path) -> None:
 
 
 def test_another_spec_and_what_is_not_covered(tmp_path: Path) -> None:
-    frame = {"x": [1, 2, 3, 4], "z": [1, 1, 2, 2], "y": ["a", "b", "a", "b"]}
+    frame: dict[str, list[Any]] = {"x": [1, 2, 3, 4], "z": [1, 1, 2, 2], "y": list("abab")}
     spec = "data frame target y: class tree depth <= 2 minimize errors"
     path = tmp_path / "a.cert"
     result = odtdsl.solve(spec, frame=frame, using="exact", proof=path)
