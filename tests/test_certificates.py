@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -112,3 +113,22 @@ def test_another_spec_and_what_is_not_covered(tmp_path: Path) -> None:
         odtdsl.solve(
             f'{spec} rule fair: recall("a") >= 50%', frame=frame, using="exact", proof=path
         )
+
+
+def test_the_rows_beside_a_certificate_replace_nothing_else(tmp_path: Path) -> None:
+    """Neither the data that are read, nor another file of that name."""
+
+    def solve(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "odtdsl", "solve", "s.odt", "--using", "exact", *words]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    rows = "x,y\n1,a\n2,b\n3,b\n"
+    (tmp_path / "rows.csv").write_text(rows)
+    (tmp_path / "other.csv").write_text("mine")
+    (tmp_path / "s.odt").write_text('data "rows.csv" target y tree depth <= 1 minimize errors')
+    assert "U308" in solve("--proof", "rows").stderr
+    assert "F303" in solve("--proof", "other").stderr
+    assert (tmp_path / "rows.csv").read_text() == rows
+    assert (tmp_path / "other.csv").read_text() == "mine"
+    assert solve("--proof", "new").returncode == 0
+    assert solve("--proof", "new").returncode == 0

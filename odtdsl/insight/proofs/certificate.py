@@ -299,9 +299,14 @@ def write(analysis: Analysis, result: Result, ledger: Ledger, path: Path) -> Pat
     parts = ledger.parts[-2:]  # of the depths before only the last is asked for
     body = bytes([len(parts)]) + b"".join(parts)
     write_bytes(path, MAGIC + f"{len(text)}\n".encode() + text + body)
-    beside = path.with_name(path.name + ".csv")
+    beside = rows_of(path)
     write_text(beside, rows_csv(analysis.rows))
     return beside
+
+
+def rows_of(path: Path) -> Path:
+    """Where the rows of a certificate are written: beside it."""
+    return path.with_name(path.name + ".csv")
 
 
 def verify(analysis: Analysis, path: Path, sample: str | None = None) -> Checked:

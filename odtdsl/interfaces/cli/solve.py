@@ -104,11 +104,18 @@ class Solve(OnSpec):
             warn(analysis.warnings)
         first = _start_tree(self.start or _start_of(analysis, self.spec))
         chosen = self.using or asked.owner
+        ledger = None
         if self.proof is not None:
-            chosen = _proving(analysis, chosen, wish)
-        from odtdsl.insight.proofs.commands import ledger_of
+            from odtdsl.insight.proofs.certificate import rows_of
+            from odtdsl.insight.proofs.commands import ledger_of
 
-        ledger = None if self.proof is None else ledger_of(chosen)
+            chosen = _proving(analysis, chosen, wish)
+            ledger = ledger_of(chosen)
+            if ledger is not None:
+                # A file of rows has nothing to be known by, but it stands beside its certificate.
+                again = self.force or self.proof.exists()
+                rows = {"proof": rows_of(self.proof)}
+                check_outputs(rows, files_of(problem), again)
         options: dict[str, Any] = {
             "backend": chosen,
             "seconds": seconds,
