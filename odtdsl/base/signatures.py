@@ -16,6 +16,7 @@ HEAD = 4096
 _STYLED = rb"text\{font-family:system-ui,'Segoe UI',Helvetica,Arial,sans-serif"
 _BEGINNINGS = {
     "a proof": rb"c odt proof \d",
+    "a certificate": rb"ODTCERT1",
     "a model, or runs of `tune`": rb'\s*\{\s*"format":\s*"odtdsl\.\w+"',
     "a picture": rb'<svg xmlns="http://www\.w3\.org/2000/svg"[^>]*>\s*<title>[^<]*</title>\s*'
     rb"<style>(\.odt )?" + _STYLED,

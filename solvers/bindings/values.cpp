@@ -244,9 +244,9 @@ void bind_limits(nb::module_& m) {
              double relative_gap, int threads, const std::string& method, const std::string& isa,
              std::uint64_t seed, bool beside, std::optional<std::uint64_t> alone,
              const Asked& interrupted, bool certify) {
-            new (self) Limits{time_limit,   memory_limit, work_limit, absolute_gap,
-                              relative_gap, threads,      method,     isa,
-                              seed,         beside,       alone,      interrupted, certify};
+            new (self) Limits{time_limit, memory_limit, work_limit, absolute_gap, relative_gap,
+                              threads,    method,       isa,        seed,         beside,
+                              alone,      interrupted,  certify};
           },
           nb::kw_only(), "time_limit"_a = nb::none(), "memory_limit"_a = nb::none(),
           "work_limit"_a = 0, "absolute_gap"_a = 0.0, "relative_gap"_a = 0.0, "threads"_a = 1,

@@ -61,7 +61,8 @@ class Stairs {
       if (r->kind == ProofLog::wide) knot(place(r->other));
     }
     knot(rows_);
-    std::sort(knots_.begin(), knots_.end(), [](const Knot& a, const Knot& b) { return a.at < b.at; });
+    std::sort(knots_.begin(), knots_.end(),
+              [](const Knot& a, const Knot& b) { return a.at < b.at; });
     knots_.erase(std::unique(knots_.begin(), knots_.end(),
                              [](const Knot& a, const Knot& b) { return a.at == b.at; }),
                  knots_.end());
@@ -87,7 +88,9 @@ class Stairs {
   };
   static std::size_t at(std::int32_t place) { return static_cast<std::size_t>(place); }
   static void raise(Loss& to, Loss value) { to = std::max(to, value); }
-  void knot(std::int32_t at) { knots_.push_back({at, price_, price_, price_, price_, price_, price_}); }
+  void knot(std::int32_t at) {
+    knots_.push_back({at, price_, price_, price_, price_, price_, price_});
+  }
 
   bool may_cut(std::int32_t t) const {
     return t >= least_ && rows_ - t >= least_ && t < rows_ &&
@@ -110,7 +113,8 @@ class Stairs {
     const std::size_t there = r.kind == ProofLog::wide ? find(place(r.other)) : here;
     for (std::size_t i = std::min(here, there); i <= std::max(here, there); ++i) {
       raise(r.right ? knots_[i].right : knots_[i].left, r.value);
-      if (i < std::max(here, there)) raise(r.right ? knots_[i].over_right : knots_[i].over_left, r.value);
+      if (i < std::max(here, there))
+        raise(r.right ? knots_[i].over_right : knots_[i].over_left, r.value);
     }
   }
 
@@ -189,13 +193,15 @@ class Writer {
     const ProofLog::Node& node = log_.nodes[static_cast<std::size_t>(id)];
     const Loss flat = closes(id, rows, claim, target, 0) ? 0 : node.flat;
     number(static_cast<std::uint64_t>(flat));
-    if (flat) write(node.flat_child, rows, {claim.depth - 1, claim.leaves, claim.state, claim.least}, flat);
-    each_feature(node, rows, claim, [&](std::size_t f, std::int64_t l, std::vector<const Record*>& records) {
-      Stairs stairs(p_, rows, f, claim.least);
-      std::vector<Record> kept = trimmed(stairs, records, rows, flat, target);
-      side_by_side(f, kept, stairs, rows, claim, l);
-      return true;
-    });
+    if (flat)
+      write(node.flat_child, rows, {claim.depth - 1, claim.leaves, claim.state, claim.least}, flat);
+    each_feature(node, rows, claim,
+                 [&](std::size_t f, std::int64_t l, std::vector<const Record*>& records) {
+                   Stairs stairs(p_, rows, f, claim.least);
+                   std::vector<Record> kept = trimmed(stairs, records, rows, flat, target);
+                   side_by_side(f, kept, stairs, rows, claim, l);
+                   return true;
+                 });
   }
 
  private:
@@ -206,7 +212,8 @@ class Writer {
     return claim.depth >= 3;
   }
 
-  // Calls with each feature that may be cut, for each division of the leaves; ends where it says so.
+  // Calls with each feature that may be cut, for each division of the leaves; ends where it says
+  // so.
   template <class Each>
   bool each_feature(const ProofLog::Node& node, const Rows& rows, const Claim& claim, Each each) {
     const std::int64_t half = std::int64_t{1} << (claim.depth - 1);
@@ -229,9 +236,10 @@ class Writer {
 
   bool closes(std::int32_t id, const Rows& rows, const Claim& claim, Loss target, Loss flat) {
     const ProofLog::Node& node = log_.nodes[static_cast<std::size_t>(id)];
-    return each_feature(node, rows, claim, [&](std::size_t f, std::int64_t, std::vector<const Record*>& records) {
-      return Stairs(p_, rows, f, claim.least).closed(records, flat, target);
-    });
+    return each_feature(node, rows, claim,
+                        [&](std::size_t f, std::int64_t, std::vector<const Record*>& records) {
+                          return Stairs(p_, rows, f, claim.least).closed(records, flat, target);
+                        });
   }
   bool closes(std::int32_t id, const Rows& rows, const Claim& claim, Loss target) {
     return closes(id, rows, claim, target, log_.nodes[static_cast<std::size_t>(id)].flat);
@@ -239,8 +247,10 @@ class Writer {
 
   // What a record costs the checker: a node, or the rows of a side.
   std::size_t cost(const Stairs& stairs, const Record& r, const Rows& rows) const {
-    if (r.child >= 0) return rows.size() + log_.nodes[static_cast<std::size_t>(r.child)].records.size();
-    const std::size_t left = static_cast<std::size_t>(stairs.place(r.kind == ProofLog::wide ? r.other : r.bound));
+    if (r.child >= 0)
+      return rows.size() + log_.nodes[static_cast<std::size_t>(r.child)].records.size();
+    const std::size_t left =
+        static_cast<std::size_t>(stairs.place(r.kind == ProofLog::wide ? r.other : r.bound));
     return r.right ? rows.size() - left : left;
   }
 
@@ -261,7 +271,8 @@ class Writer {
     }
     std::vector<Record> kept;
     for (const auto& [price, record] : by_cost)
-      if (std::find(records.begin(), records.end(), record) != records.end()) kept.push_back(*record);
+      if (std::find(records.begin(), records.end(), record) != records.end())
+        kept.push_back(*record);
     std::vector<const Record*> pointers;
     for (const Record& r : kept) pointers.push_back(&r);
     for (Record& r : kept)
@@ -276,8 +287,8 @@ class Writer {
     return kept;
   }
 
-  void side_by_side(std::size_t f, std::vector<Record>& kept, const Stairs& stairs, const Rows& rows,
-                    const Claim& claim, std::int64_t left_leaves) {
+  void side_by_side(std::size_t f, std::vector<Record>& kept, const Stairs& stairs,
+                    const Rows& rows, const Claim& claim, std::int64_t left_leaves) {
     const auto bit = [](const Record& r) { return 2 * static_cast<int>(r.kind) + r.right; };
     std::sort(kept.begin(), kept.end(), [&](const Record& a, const Record& b) {
       if (a.bound != b.bound) return a.bound < b.bound;
@@ -290,12 +301,14 @@ class Writer {
                            }),
                kept.end());
     std::size_t cuts = 0;
-    for (std::size_t i = 0; i < kept.size(); ++i) cuts += i == 0 || kept[i].bound != kept[i - 1].bound;
+    for (std::size_t i = 0; i < kept.size(); ++i)
+      cuts += i == 0 || kept[i].bound != kept[i - 1].bound;
     number(cuts);
     std::int64_t before = -1;
     for (std::size_t i = 0, j; i < kept.size(); i = j) {
       unsigned mask = 0;
-      for (j = i; j < kept.size() && kept[j].bound == kept[i].bound; ++j) mask |= 1u << bit(kept[j]);
+      for (j = i; j < kept.size() && kept[j].bound == kept[i].bound; ++j)
+        mask |= 1u << bit(kept[j]);
       const std::int64_t cut = static_cast<std::int64_t>(kept[i].bound) - 1;
       number(static_cast<std::uint64_t>(cut - before - 1));
       number(mask);
@@ -304,22 +317,24 @@ class Writer {
     }
   }
 
-  void side(std::size_t f, const Record& r, const Stairs& stairs, const Rows& rows, const Claim& claim,
-            std::int64_t left_leaves) {
+  void side(std::size_t f, const Record& r, const Stairs& stairs, const Rows& rows,
+            const Claim& claim, std::int64_t left_leaves) {
     if (r.kind == ProofLog::wide) number(r.other);
     number(static_cast<std::uint64_t>(r.value));
-    Claim below{claim.depth - 1, r.right ? claim.leaves - left_leaves : left_leaves, p_.after(claim.state, f),
-                r.kind == ProofLog::any ? 1 : claim.least};
+    Claim below{claim.depth - 1, r.right ? claim.leaves - left_leaves : left_leaves,
+                p_.after(claim.state, f), r.kind == ProofLog::any ? 1 : claim.least};
     if (r.value <= p_.leaf_price || !normal(below)) return;
     const std::size_t t = static_cast<std::size_t>(stairs.place(r.bound));
-    const std::size_t u = r.kind == ProofLog::wide ? static_cast<std::size_t>(stairs.place(r.other)) : t;
-    const Rows part = r.right ? part_of(rows, f, u, rows.size(), t, rows.size()) : part_of(rows, f, 0, u, 0, t);
+    const std::size_t u =
+        r.kind == ProofLog::wide ? static_cast<std::size_t>(stairs.place(r.other)) : t;
+    const Rows part =
+        r.right ? part_of(rows, f, u, rows.size(), t, rows.size()) : part_of(rows, f, 0, u, 0, t);
     write(r.child, part, below, r.value);
   }
 
   // The rows at some places of a feature; those outside of the counted ones lose nothing.
-  Rows part_of(const Rows& rows, std::size_t f, std::size_t from, std::size_t to, std::size_t count_from,
-               std::size_t count_to) {
+  Rows part_of(const Rows& rows, std::size_t f, std::size_t from, std::size_t to,
+               std::size_t count_from, std::size_t count_to) {
     keep_.assign(p_.rows, 0);
     Rows part;
     part.most = rows.most;

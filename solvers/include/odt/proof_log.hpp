@@ -1,7 +1,7 @@
 // What a search leaves behind for a certificate: the bounds that it found at cuts, node by node.
 //
-// A node of depth three or more is a list of them. What a side of depth two loses needs no record of
-// its own: the checker finds it again.
+// A node of depth three or more is a list of them. What a side of depth two loses needs no record
+// of its own: the checker finds it again.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ struct Dataset;
 
 class ProofLog {
  public:
-  // A bound on one side of a cut. `any`: for trees whose leaves may be of any size (all trees, where
-  // no least size is asked); `sized`: of the least size; `wide`: the same, with sizes counted on the
-  // rows up to another cut.
+  // A bound on one side of a cut. `any`: for trees whose leaves may be of any size (all trees,
+  // where no least size is asked); `sized`: of the least size; `wide`: the same, with sizes counted
+  // on the rows up to another cut.
   enum Kind : std::uint8_t { any, sized, wide };
   struct Record {
     std::uint32_t feature, bound;  // ranks below it go left

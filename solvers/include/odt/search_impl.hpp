@@ -179,7 +179,9 @@ CutValue Search<R>::evaluate(Branch<R>& node, View<R>& view, int level, std::siz
     const Ask this_ask =
         kind == relaxed ? ask.relaxed() : Ask{ask.least, kind == asked && must[side], ask.state};
     // A certificate has one statement at a time: what no tree at all undercuts, or what holds here.
-    const Loss known = kind == asked ? value[side] : log_ && kind == relaxed ? free[side] : any[side];
+    const Loss known = kind == asked             ? value[side]
+                       : log_ && kind == relaxed ? free[side]
+                                                 : any[side];
     out[side] = solve(part, level + 1, side == 0 ? division.left : division.right, limit, known,
                       this_ask, hints, found.feature >= 0 ? 1 : 2);
     if (kind == relaxed) free[side] = std::max(free[side], out[side].value);
