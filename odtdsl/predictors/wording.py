@@ -89,7 +89,7 @@ def terminal_words(terminal: Terminal, label: int, diagram: Predictor) -> tuple[
     return leaf_words(as_leaf(terminal, label), diagram)
 
 
-def share_text(part: int, whole: int) -> str:
+def share_text(part: float, whole: float) -> str:
     """A share of rows in percent, without decimals but for small ones."""
     if not whole:
         return "0%"
