@@ -65,7 +65,10 @@ class Checked:
 
 def is_certificate(path: Path) -> bool:
     """Whether a file begins as one."""
+    from odtdsl.base.files import check_regular
+
     try:
+        check_regular(path)
         with path.open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC
     except OSError:
