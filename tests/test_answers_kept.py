@@ -128,7 +128,11 @@ def test_all_that_is_written_is_known_again(folder: Path) -> None:
         "report s.odt --svg r.svg",
         "explain s.odt --curve few --csv c.csv --svg c.svg",
         "tune s.odt --vary depth=1,2 --cv 2 --csv n.csv --svg n.svg --out n.json",
-        *(f"compile s.odt --to {to}" for to in ("lp", "mps", "cnf", "wcnf", "opb")),
+        "solve s.odt --using exact --proof t.cert",
+        *(
+            f"compile s.odt --to {to} --legend {to}.json"
+            for to in ("lp", "mps", "mzn", "cnf", "wcnf", "opb")
+        ),
         *(f"export t.json --out e{suffix}" for suffix in exports),
         "predict t.json rows.csv --out p.csv",
     ]
@@ -143,11 +147,24 @@ def test_all_that_is_written_is_known_again(folder: Path) -> None:
         *(f"export d.json --out d{suffix}" for suffix in exports),
     ]
     read = {"rows.csv", "more.csv", "s.odt", "d.odt"}
+    plain = {"p.csv", "t.cert.csv"}  # tables
     for command in commands * 2:
         code, _, err = odt(*command.split())
         assert code == 0, (command, err)
     for path in folder.iterdir():
-        assert replaceable(path) == (path.name not in read | {"p.csv"}), path.name
+        assert replaceable(path) == (path.name not in read | plain), path.name
+
+
+def test_the_rows_of_a_certificate_replace_no_other_file(folder: Path) -> None:
+    certify = "solve s.odt --using exact --proof"
+    (folder / "t.csv").write_text("mine")
+    assert "F303" in odt(*certify.split(), "t")[2]
+    assert (folder / "t.csv").read_text() == "mine"
+    assert "U308" in odt(*certify.split(), "rows")[2]
+    assert (folder / "rows.csv").read_text() == ROWS
+    for _ in range(2):
+        assert odt(*certify.split(), "t", "--force")[0] == 0
+    assert odt(*certify.split(), "t")[0] == 0
 
 
 def test_predictions_are_replaced_where_they_stay_as_they_are(folder: Path) -> None:

@@ -148,7 +148,7 @@ def test_the_command(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("a,b,c\n" + rows)
     first = odt("init", "rows.csv")
     assert first.returncode == 0, first.stderr
-    assert "`c` is predicted; another one by `--target`" in first.stdout
+    assert "`c` is predicted; choose another with `--target`" in first.stdout
     assert "F303" in odt("init", "rows.csv").stderr
     told = json.loads(odt("init", "rows.csv", "--target", "b", "--force", "--json").stdout)
     assert (told["target"], told["chosen"]) == ("b", False)

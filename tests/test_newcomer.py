@@ -306,10 +306,11 @@ def test_rows_and_models_in_the_place_of_a_spec(tmp_path: Path) -> None:
 def test_the_mark_of_a_missing_cell_of_new_rows_is_asked_for(tmp_path: Path) -> None:
     spec, out = written(tmp_path, RARE), tmp_path / "tree.json"
     run("solve", spec, "--out", out)
-    (tmp_path / "new.csv").write_text("a\n1\nNA\n")
-    shown = run("predict", out, tmp_path / "new.csv")
-    assert shown.exit_code == 1
-    assert "`odt predict --na NA`" in shown.stderr
+    for mark, shown_as in (("NA", "NA"), ("?", '"?"'), ("1o5", "NA")):
+        (tmp_path / "new.csv").write_text(f"a\n1\n{mark}\n")
+        shown = run("predict", out, tmp_path / "new.csv")
+        assert shown.exit_code == 1
+        assert f"`--na {shown_as}`" in shown.stderr
 
 
 # ---- the whole way

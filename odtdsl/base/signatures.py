@@ -22,7 +22,9 @@ _BEGINNINGS = {
     rb"<style>(\.odt )?" + _STYLED,
     "a graph": rb"digraph (tree|diagram) \{\n  graph \[[^\n]*\];\n  node \[[^\n]*\];\n",
     "a report": rb"<!DOCTYPE html>\s.*<title>[^<]*: odtdsl report</title>",
-    "a program": rb"[\\*] a decision (tree|diagram) by mixed-integer programming",
+    "a program": rb"[\\*%] a decision (tree of depth \d+ at most,|diagram) "
+    rb"by mixed-integer programming",
+    "a legend": rb'\{\s*"format": "(lp|mps|mzn|cnf|wcnf|opb)",\s*"(what|objective)":',
     "a formula": rb"(\* #variable= \d+ #constraint= \d+\n)?[c*] a decision tree of depth \d+"
     rb" at most, by clauses;",
     "a tuning": rb"[^\n]*,splits,proven,seconds,chosen,reason\r?\n",

@@ -148,7 +148,11 @@ def draft(
             "D232",
             f"{data} has no column beside `{target}` that could be split on",
             notes=tuple(f"`{p.name}` is left out: {p.why}" for p in profiles.values() if p.why),
-            helps=("name another target: `--target NAME`",) if len(profiles) > 1 else (),
+            helps=(
+                ("name another target: `--target NAME`",)
+                if len(profiles) > 1
+                else ("the first line must name the columns: remove lines above it",)
+            ),
         )
     if (unable := _UNABLE.get(profiles[target].kind)) is not None:
         raise error(
@@ -395,7 +399,7 @@ class _Writer:
             assert numbers is not None, "is_number asks"
             mean = float(numbers[present].mean())
             spread = float(numbers[present].var())
-            told = f"always {mean:.4g} has a mean squared error of {spread:.4g}"
+            told = f"predicting only {mean:.4g} has a mean squared error of {spread:.4g}"
             return [f"target {name}: number  # {told}"]
         texts, places = self.truth.distinct
         counts = np.bincount(places[present], minlength=len(texts))
@@ -403,7 +407,7 @@ class _Writer:
         shares = [f"{_comment(texts[i])} {counts[i] / counts.sum():.0%}" for i in order[:6]]
         more = ", ..." if len(order) > 6 else ""
         most = 1 - counts[order[0]] / counts.sum()
-        said = f"{', '.join(shares)}{more}; always the first is wrong for {most:.1%}"
+        said = f"{', '.join(shares)}{more}; predicting only the first is wrong for {most:.1%}"
         if len(texts) > MOST_LEVELS:
             self.notes.append(
                 f"`{self.target}` has {len(texts):,} classes: is it meant to be predicted?"

@@ -105,8 +105,10 @@ def _not_a_number(column: RawColumn, table: str) -> OdtError:
 
 def _marked(text: str) -> str:
     """How to say that a text means a missing value, where it may be one."""
-    mark = text if text.replace("-", "").replace("/", "").isalpha() else "NA"
-    return f"`odt predict --na {mark}`, or None in Python"
+    short = 0 < len(text) <= 8 and not any(c.isdigit() or c.isspace() or c in '"`$\\' for c in text)
+    mark = text if short else "NA"
+    shown = mark if mark.isalpha() else f'"{mark}"'
+    return f"`--na {shown}`, or None in Python"
 
 
 def _not_a_level(column: RawColumn, type_: ColumnType, unseen: IntArray, table: str) -> OdtError:

@@ -1036,7 +1036,7 @@ string told(const Problem& p, Int value) {
     text += (text.empty() ? "" : ", then ") + s.name + " " + std::to_string(value / s.unit);
     value %= s.unit;
   }
-  return "no tree has less than " + text;
+  return "no tree is better than " + text;
 }
 
 int run(const string& file, const string& data, double share, bool show) {

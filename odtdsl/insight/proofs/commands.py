@@ -119,7 +119,7 @@ def _certified(analysis: Analysis, path: Path, sample: str | None) -> Iterator[V
     found = certificate.verify(analysis, path, sample)
     for bound in found.claims:
         yield Verified(statement=bound, claim=NOTHING, certified=True)
-    told = f"{found.steps}; rules {found.rules}; {found.verdict}"
+    told = f"steps: {found.steps}; rules: {found.rules}; {found.verdict}"
     if not found.optimal:
         yield Verified(statement=told, claim=NOTHING, certified=True)
         return

@@ -27,7 +27,8 @@ class Init(Command):
         str | None, Option(help="The column to predict; asked for on a terminal.")
     ] = None
     out: Annotated[
-        Path | None, Option("--out", "-o", help="The spec; by default named as the rows, here.")
+        Path | None,
+        Option("--out", "-o", help="The spec; default: ROWS.odt in this folder."),
     ] = None
     force: Force = False
     as_json: Json = False
@@ -64,7 +65,7 @@ def _lines(found: Draft, spec: Path) -> list[str]:
     from odtdsl.presentation.console import counted
 
     features = sum(column.role == "feature" for column in found.columns)
-    chosen = "; another one by `--target`" if found.chosen else ""
+    chosen = "; choose another with `--target`" if found.chosen else ""
     lines = [
         f"{spec}: {counted(found.n_rows, 'row')}, {counted(features, 'feature')}; "
         f"`{found.target}` is predicted{chosen}"

@@ -60,9 +60,13 @@ def check_outputs(
         if not force and path.is_file() and option != "keep" and not replaceable(path):
             raise error(
                 "F303",
-                f"`{path}` exists, and odtdsl did not write it",
+                f"`{path}` exists, and {_ours_or_not(path)}",
                 helps=("choose another name", "or add `--force` to replace it"),
             )
+
+
+def _ours_or_not(path: Path) -> str:
+    return "may hold work of yours" if path.suffix == ".odt" else "odtdsl did not write it"
 
 
 def replaceable(path: Path) -> bool:

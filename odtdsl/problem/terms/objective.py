@@ -81,7 +81,11 @@ def _share(form: LinearForm, sign: Fraction) -> QuotientStage:
             ),
         )
     if factor > 0:
-        raise Unsupported("a quotient can only be maximized", code="R205")
+        raise Unsupported(
+            "a quotient can only be maximized",
+            code="R205",
+            help='maximize the quotient itself, as in `maximize f1("yes")`, or bound it by a rule',
+        )
     over, under = of_model(measure.over), of_model(measure.under)
     return QuotientStage(over=over, under=under, factor=-factor, sign=1 if sign > 0 else -1)
 
