@@ -155,18 +155,6 @@ def test_all_that_is_written_is_known_again(folder: Path) -> None:
         assert replaceable(path) == (path.name not in read | plain), path.name
 
 
-def test_the_rows_of_a_certificate_replace_no_other_file(folder: Path) -> None:
-    certify = "solve s.odt --using exact --proof"
-    (folder / "t.csv").write_text("mine")
-    assert "F303" in odt(*certify.split(), "t")[2]
-    assert (folder / "t.csv").read_text() == "mine"
-    assert "U308" in odt(*certify.split(), "rows")[2]
-    assert (folder / "rows.csv").read_text() == ROWS
-    for _ in range(2):
-        assert odt(*certify.split(), "t", "--force")[0] == 0
-    assert odt(*certify.split(), "t")[0] == 0
-
-
 def test_predictions_are_replaced_where_they_stay_as_they_are(folder: Path) -> None:
     assert odt("solve", "s.odt", "--out", "t.json")[0] == 0
     for _ in range(2):
