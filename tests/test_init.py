@@ -157,3 +157,12 @@ def test_the_command(tmp_path: Path) -> None:
     assert odt("init", "rows.csv", "--target", "d", "--force").returncode == 1
     assert (tmp_path / "rows.odt").read_text() == before
     assert odt("check", "rows.odt").returncode == 0
+
+
+@pytest.mark.parametrize(("cell", "noted"), [("1O5", True), ("?", False), ("", False)])
+def test_a_word_among_numbers_that_is_no_usual_mark_is_told(
+    tmp_path: Path, cell: str, noted: bool
+) -> None:
+    rows = "\n".join(f"{cell if i == 7 else i * 7 % 31},{i % 2}" for i in range(50))
+    found = written(tmp_path, "a,y\n" + rows, "y")
+    assert any("read as missing" in note and f'"{cell}"' in note for note in found.notes) == noted

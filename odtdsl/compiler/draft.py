@@ -380,6 +380,11 @@ class _Writer:
             words.append(f"test 25%{stratified} seed 1")
         if asked.na:
             words.append(f"na {{{', '.join(quote(mark) for mark in asked.na)}}}")
+        if odd := [quote(mark) for mark in asked.na if mark not in MARKS]:
+            self.notes.append(
+                f"read as missing, as it stands among numbers: {', '.join(odd)}; "
+                "if it is a mistake, correct it in the file"
+            )
         for option in ("separator", "decimal", "thousands", "encoding"):
             value = getattr(asked, option)
             if value is not None:
