@@ -106,6 +106,14 @@ class Looks:
         return self.left < 0
 
 
+def test_trees_told_on_the_way_have_thresholds_that_may_stand() -> None:
+    """The search under rules merges values between cuts; the trees that it tells are not merged."""
+    rows = {"x": [1.5, 0, 1, 0, 0.5, None], "y": list("qqqpqp")}
+    spec = "data frame target y missing branch candidates * at {-5, 0.6, 200} tree depth <= 1 "
+    result = odtdsl.solve(spec + 'maximize f1("p")', frame=rows, using="exact")
+    assert (result.status, result.objective) == ("optimal", Fraction(2, 3))
+
+
 def test_shares_rise_until_none_is_larger() -> None:
     core = core_of(HEAD + 'maximize f1("malignant")')
     stage = core.objective[0]

@@ -84,6 +84,12 @@ Result solve_ruled(const RuledProblem& p, const Options& options) {
   const Simplified s = simplify(p);
   Options inner = options;
   if (!options.start.empty()) inner.start = reduced(s, options.start);
+  if (options.progress)
+    inner.progress = [&](const Incumbent& at, const Found& found) {
+      if (found.tree == nullptr) return options.progress(at, found);
+      const Tree told = restore(p, s, *found.tree);
+      options.progress(at, {nullptr, &told});
+    };
   Control control(inner);
   Result result;
   const auto& distinct = s.problem.base.distinct;
