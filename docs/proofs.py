@@ -59,6 +59,7 @@ MODEL = {
     "ratio": "ratio(rate({label}), g, h) >= 50%",
     "expected_cost": "expected_cost <= 2",
     "mse": "mse <= 2",
+    "survival_loss": "survival_loss <= 2",
     "mae": "mae <= 2",
     "poisson": "poisson <= 2",
     "uses": "uses(a)",

@@ -343,7 +343,7 @@ def test_every_measurement_is_listed() -> None:
     done = subprocess.run(
         [sys.executable, str(PROGRAM), "--help"], capture_output=True, text=True, check=True
     )
-    found = re.search(r"{([a-z,]+)}", done.stdout)
+    found = re.search(r"{([a-z,-]+)}", done.stdout)
     assert found is not None
     names = found[1].split(",")
     assert len(names) > 5

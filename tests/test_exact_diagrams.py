@@ -93,7 +93,7 @@ def test_diagrams_by_name() -> None:
 @pytest.mark.parametrize(
     ("text", "steps"),
     [
-        (SPEC, ["exact by moves", "exact by trees"]),
+        (SPEC, ["start by greedy", "exact by moves", "exact by trees"]),
         (f"{SPEC} rule r: forall path: length >= 3 or not uses(a)", None),
         (SPEC.replace("minimize", "minimize splits then"), None),
         (TREE, ["exact"]),
@@ -115,7 +115,7 @@ def test_the_steps_that_ran_are_those_of_the_plan(
         searched = [] if "splits then" in text else ["start by search"]
         assert list(result.steps) == planned == ["start by greedy", *searched, using]
     elif steps is not None:
-        assert list(result.steps) == ["start by greedy", *steps]
+        assert list(result.steps) == steps
     if len(result.steps) < len(planned):
         assert result.backend == "exact"
 

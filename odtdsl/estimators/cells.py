@@ -135,7 +135,8 @@ def _of_frame(frame: Any, known: Mapping[str, Kind] | None) -> Cells:
 
 def _raw(name: str, series: Any) -> RawColumn:
     native = series.to_native()
-    if isinstance(native.dtype, np.dtype) and native.dtype.kind in "iuf":
+    dtype = getattr(native, "dtype", None)  # an Arrow column has none
+    if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
         native = series.to_numpy()  # not wrapped and unwrapped a second time
     return read_frame({name: native}).columns[name]
 

@@ -46,7 +46,7 @@ def figures(tree: Tree, rows: Rows) -> NodeFigures | None:
         truth: FloatArray = np.eye(rows.n_classes)[data.labels]
     elif data.targets is not None:
         truth = data.targets
-    elif rows.problem.target.kind == "choice":
+    elif rows.problem.target.by:  # of choices
         held = [data.columns[name].numbers for name in rows.problem.target.names]
         truth = np.column_stack([one for one in held if one is not None])
     else:
@@ -71,11 +71,11 @@ def _impurities(
     weights: FloatArray,
 ) -> FloatArray:
     impurities: FloatArray
-    if tree.target_kind == "choice":
+    if rows.problem.target.by:
         by_loss = rows.problem.target.by == "loss"
         best = means.min(axis=1) if by_loss else -means.max(axis=1)
         impurities = best - best[0]
-    elif tree.target_kind == "class":
+    elif rows.data.labels is not None:
         impurities = 1 - (means**2).sum(axis=1)
     else:
         spread = [

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.numbers import as_number
+from odtdsl.base.tasks import tasks
 from odtdsl.datasets.dataset import Value
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray, RawColumn, Table
 from odtdsl.predictors.leaves import leaf_shares
@@ -164,7 +165,7 @@ def evaluate(
                 if name != by
                 else (),
             )
-    if model.target_kind not in ("class", "number"):
+    if tasks()[model.target_kind][0].estimator not in ("Classifier", "Regressor"):
         raise error(
             "U217",
             f"models of the kind `{model.target_kind}` are not measured on rows alone",

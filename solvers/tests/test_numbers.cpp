@@ -16,7 +16,7 @@ RegressionProblem regression(unsigned seed, int rows, int values, int depth) {
   RegressionProblem p;
   p.base = random_problem(random, rows, 4, 2, values);
   p.base.depth = depth;
-  p.absolute = seed % 2 == 1;
+  p.loss = seed % 2 == 1 ? OutputLoss::absolute : OutputLoss::squared;
   p.leaf_price = seed % 3 == 0 ? 0.5 : 0;
   for (std::size_t i = 0; i < p.base.rows; ++i) {
     p.target.push_back(p.base.rank[i] * 0.3 + draw(random, -5, 5));

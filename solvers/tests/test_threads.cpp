@@ -62,7 +62,7 @@ CASE(threads_find_the_same_regression_tree) {
       Random random(seed);
       RegressionProblem p;
       p.base = noisy(seed, 200, 40, 2);
-      p.absolute = absolute;
+      p.loss = absolute ? OutputLoss::absolute : OutputLoss::squared;
       for (int label : p.base.label) p.target.push_back(label + draw(random, -5, 5) * 0.3);
       RegressionOptions o;
       const RegressionResult one = solve_regression(p, o);

@@ -25,6 +25,7 @@ from odtdsl.backends.exact.lowering import (
     Features,
     Losses,
     deepest_of,
+    demands,
     features,
     least,
     losses,
@@ -111,13 +112,17 @@ class Exact(BackEnd):
     def starts(self, core: Core) -> tuple[Step, ...]:
         """One that is brief, before trees: it grows its own, but for those of output vectors.
 
-        Late where the plain search has the whole problem. None where counts soon prove the best
-        tree: growing one would take longer.
+        Late where the plain search has the whole problem and meets trees from the first moment on:
+        not where it goes up in depth, or every row must be right. None where counts soon prove the
+        best tree: growing one would take longer.
         """
         if isinstance(core.skeleton, DiagramSkeleton):
             return (START_OF_DIAGRAMS,)
         if core.targets is None:
-            if plain_of(core) is None:
+            late = isinstance(core.objective[0], LinearStage) and not any(
+                True for _ in demands(core)
+            )
+            if plain_of(core) is None or not late:
                 return (BRIEF_START,)
             return () if suits_counts(core) else (LATE_START,)
         from odtdsl.backends.exact.regression import takes_vectors
