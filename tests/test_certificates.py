@@ -132,3 +132,57 @@ def test_the_rows_beside_a_certificate_replace_nothing_else(tmp_path: Path) -> N
     assert (tmp_path / "other.csv").read_text() == "mine"
     assert solve("--proof", "new").returncode == 0
     assert solve("--proof", "new").returncode == 0
+
+
+def test_results_and_estimators_are_certified(tmp_path: Path) -> None:
+    """The tree of another back end is, too; what is not covered is refused before the search."""
+    from odtdsl import OptimalTreeClassifier
+
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 9, (40, 2))
+    y = (x[:, 0] + x[:, 1] + rng.integers(0, 5, 40) > 9).astype(int)
+    frame = {"a": x[:, 0].tolist(), "b": x[:, 1].tolist(), "y": [f"c{k}" for k in y]}
+    spec = "data frame target y: class tree depth <= 2 minimize errors"
+    result = odtdsl.solve(spec, frame=frame, using="milp")
+    shown = result.certify(tmp_path / "a.cert", within="1 min")
+    assert shown.certificate is not None
+    assert shown.certificate.certified
+    assert "certified by odtcheck" in str(shown)
+    assert "certified by odtcheck" not in str(result)
+    assert checked(tmp_path / "a.cert").stdout.endswith("certified: the tree is optimal\n")
+    shown.report(tmp_path / "r.html")
+    assert "certified by odtcheck" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    tree = OptimalTreeClassifier(max_depth=2, certify=True).fit(x, y)
+    assert tree.result_.certificate is not None
+    assert tree.result_.certificate.certified
+    with pytest.raises(odtdsl.OdtError, match="P203"):
+        OptimalTreeClassifier(["recall(1) >= 10%"], max_depth=2, certify=True).fit(x, y)
+    with pytest.raises(odtdsl.OdtError, match="P204"):
+        odtdsl.solve(spec, frame=frame, using="greedy").certify()
+    with pytest.raises(odtdsl.OdtError, match="P204"):
+        result.without_rows().certify()
+
+
+def test_only_optimal_trees_are_certified() -> None:
+    """A tree that is worse, or a result that claims more than there is, is not."""
+    from dataclasses import replace
+
+    frame: dict[str, list[Any]] = {"a": [1, 2, 3, 4, 5, 6], "y": list("ababbb")}
+    spec = "data frame target y: class tree depth <= 2 minimize errors"
+    better = odtdsl.solve(spec, frame=frame)
+    worse = odtdsl.solve(spec.replace("2", "1"), frame=frame)
+    with pytest.raises(odtdsl.OdtError, match="P109"):
+        replace(better, model=worse.model).certify()
+
+
+def test_a_plan_says_whether_certificates_cover_a_spec(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("x,y\n1,a\n2,b\n3,b\n")
+    spec = 'data "rows.csv" target y tree depth <= 1 minimize errors'
+    for rule, says in (
+        ("", "`--using exact --proof FILE` writes one"),
+        (' rule kept: recall("a") >= 50%', "not covered, rule `kept`"),
+    ):
+        (tmp_path / "s.odt").write_text(spec + rule)
+        command = [sys.executable, "-m", "odtdsl", "plan", "s.odt"]
+        told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert f"certificate: {says}" in told.stdout

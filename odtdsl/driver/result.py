@@ -24,6 +24,8 @@ from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.tree import Tree
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from matplotlib.axes import Axes
 
     from odtdsl.base.theme import Theme
@@ -59,6 +61,41 @@ class Stage:
     bound: Fraction | None
     gap: Fraction | None
     proven: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """What `odtcheck`, which shares no code with the search, showed of a result.
+
+    Attributes
+    ----------
+    certified
+        Whether it showed that the tree is optimal, or that no tree keeps the rules.
+    claims
+        The bounds that were shown, in words.
+    steps
+        How many steps were checked.
+    rules
+        Those of the calculus that were used: `docs/explanation/certificates.md`.
+    size
+        Of the certificate, in bytes.
+    path
+        The file of the certificate; the rows stand beside it, as `PATH.csv`. None where it was
+        not kept.
+    """
+
+    certified: bool
+    claims: tuple[str, ...]
+    steps: str
+    rules: tuple[str, ...]
+    size: int
+    path: Path | None = None
+
+    def __str__(self) -> str:
+        """One line, as results and reports show it."""
+        shown = "certified by odtcheck" if self.certified else "not certified"
+        where = "" if self.path is None else f": {self.path}"
+        return f"{shown}{where} (steps: {self.steps}; {self.size} bytes)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +151,42 @@ class Result:
     rows: Rows | None = field(default=None, compare=False, repr=False)
     """The problem with its training rows, for `why` and reports."""
     test_rows: Dataset | None = field(default=None, compare=False, repr=False)
+    certificate: Certificate | None = None
+    """What was shown of it by `certify`."""
+
+    def certify(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        within: float | str | timedelta | None = None,
+    ) -> Result:
+        """The same result with a certificate, checked by a program that shares no code with us.
+
+        `exact` solves the problem again on one thread, and keeps the bounds that it finds.
+
+        Parameters
+        ----------
+        path
+            A file for the certificate, which `odt audit --proof` and `odtcheck` check elsewhere;
+            the rows are written beside it.
+        within
+            A time limit, such as `"30 s"`.
+
+        Returns
+        -------
+        Result
+            Its `certificate` says what was shown; the text and the report of the result tell it.
+
+        Raises
+        ------
+        OdtError
+            P203: no certificate covers the problem, with the rule. P204: the result is not proven,
+            or is without its rows. P109: what was shown is less than that the tree is optimal.
+        """
+        return cast(
+            "Result",
+            method("Result.certify")(self, None if path is None else Path(path), within),
+        )
 
     def why(self, row: object, *, to: Value | None = None, frozen: Iterable[str] = ()) -> Why:
         """Why the tree predicts a row so, and the least change that makes it predict otherwise.

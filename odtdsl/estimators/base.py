@@ -266,6 +266,12 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
             classes=classes_from_y(self.spec),
         )
         analysis = replace(analysis, warnings=(*analysis.warnings, *guessed, *rounded))
+        certify = getattr(self, "certify", False)
+        if certify:
+            from odtdsl.insight.proofs.certificate import require_covered
+            from odtdsl.problem.terms.normalize import normalize
+
+            require_covered(normalize(analysis.rows))
         beside = None if held is None else HeldOut(analysis.rows, held, self.n_iter_no_change)
         stopped = False
 
@@ -287,7 +293,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
             result = replace(beside.kept(result), interrupted=pressed)
         awaited = beside is None and (self.time_limit != AUTO or not only_deep(model))
         self._judge(result, awaited=awaited)
-        return result
+        return result.certify() if certify else result
 
     def _said(self) -> dict[str, Any]:
         """The parameters that all estimators share, as `EstimatorOptions` take them."""

@@ -195,6 +195,10 @@ class OptimalTreeClassifier(TreeMethods, _Classifier):
         The share of the rows of each class that is then held out, drawn by `random_state`.
     n_iter_no_change : int
         After so many improvements in a row that are no better on these rows the search ends.
+    certify : bool
+        Whether `odtcheck`, which shares no code with the search, is to check the proof:
+        `result_.certificate`. The problem is solved twice. What it does not cover is refused
+        before the search (P203), and an answer that is not proven is an error (P204).
 
     Attributes
     ----------
@@ -247,6 +251,7 @@ class OptimalTreeClassifier(TreeMethods, _Classifier):
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
+        certify: bool = False,
     ) -> None:
         self.rules = rules
         self.groups = groups
@@ -268,6 +273,7 @@ class OptimalTreeClassifier(TreeMethods, _Classifier):
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.certify = certify
 
     def _options(self) -> EstimatorOptions:
         return EstimatorOptions(

@@ -17,6 +17,7 @@ register(
         "Result.to_svg": "odtdsl.presentation.report.assembly:result_svg",
         "Result.plot": "odtdsl.presentation.report.assembly:result_plot",
         "Result.report": "odtdsl.presentation.report.assembly:report",
+        "Result.certify": "odtdsl.insight.proofs.certify:certify",
         "Result.why": "odtdsl.insight.counterfactuals:why",
         "Curve.to_svg": "odtdsl.presentation.charts.curve:to_svg",
         "Tuning.to_svg": "odtdsl.presentation.charts.tuning:to_svg",

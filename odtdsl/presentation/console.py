@@ -104,6 +104,8 @@ def answer(result: Result, *, missing: MissingShown = False) -> Iterator[str]:
         yield "  " + test_line(result.test)
         yield from (f"    {line}" for line in test_lines(result.test, stage_texts(result)))
     yield f"  {result.by}, {result.seconds:.2f} s, seed {result.seed}"
+    if result.certificate is not None:
+        yield f"  {result.certificate}"
     if result.audit is not None:
         yield ""
         yield from audited(result.audit)

@@ -260,6 +260,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("P201", "no proof was written because the answer is not proven", ""),
     ("P202", "a limit was reached before a proof was written or checked", ""),
     ("P203", "a problem that certificates of `exact` do not cover", ""),
+    ("P204", "a result that cannot be certified: it is not proven, or without its rows", ""),
     # ---- R: rules
     ("R101", "a rule that says nothing about the model", "rule r: 1 <= 2"),
     (

@@ -80,14 +80,22 @@ def is_certificate(path: Path) -> bool:
 
 def require_covered(core: Core) -> None:
     """Raise P203, before any search, for what no certificate of `exact` covers."""
-    reasons = list(dict.fromkeys(_uncovered(core)))
+    reasons = uncovered(core)
     if reasons:
         raise error(
             "P203",
-            "a certificate of `exact` does not cover this problem",
-            notes=tuple(reasons),
-            helps=("omit `--proof`: `exact` proves its answer without a file",),
+            "this problem has something that a certificate cannot show yet",
+            notes=reasons,
+            helps=(
+                "`exact` proves its answer all the same: omit `--proof`, or `certify`",
+                "what certificates cover: docs/explanation/certificates.md",
+            ),
         )
+
+
+def uncovered(core: Core) -> tuple[str, ...]:
+    """Why no certificate of `exact` covers a problem; empty where one does."""
+    return tuple(dict.fromkeys(_uncovered(core)))
 
 
 def _uncovered(core: Core) -> Iterator[str]:

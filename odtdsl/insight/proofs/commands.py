@@ -14,6 +14,7 @@ from odtdsl.insight.proofs.check import Verified, check, reached
 from odtdsl.insight.proofs.claims import Claim, optimum, require_tree
 from odtdsl.insight.proofs.file import Proof, read, size_of
 from odtdsl.insight.proofs.log import prove, write
+from odtdsl.problem.ir.forms import DepthStage
 from odtdsl.problem.terms.normalize import normalize
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class Written:
 def back_end(analysis: Analysis, wish: str | None) -> str:
     """The back end that writes proofs, unless another one is requested.
 
+    `exact`, where a certificate covers the problem and depth is not what comes first; else `sat`.
+
     Raises
     ------
     OdtError
@@ -55,8 +58,20 @@ def back_end(analysis: Analysis, wish: str | None) -> str:
             f"`{named}` cannot write proofs; `{prover}` and `{CERTIFIER}` can",
             helps=(f"write `--using {prover}` or `--using {CERTIFIER}`, or omit `--using`",),
         )
-    require_tree(normalize(analysis.rows))
+    core = normalize(analysis.rows)
+    by_depth = isinstance(core.objective[0], DepthStage)
+    if named == AUTO and not by_depth and not certificate.uncovered(core):
+        return CERTIFIER
+    require_tree(core)
     return prover
+
+
+def certifiable(analysis: Analysis) -> str:
+    """What `odt plan` says of certificates."""
+    reasons = certificate.uncovered(normalize(analysis.rows))
+    if reasons:
+        return f"certificate: not covered, {'; '.join(reasons)}"
+    return f"certificate: `--using {CERTIFIER} --proof FILE` writes one"
 
 
 def ledger_of(name: str | None) -> Ledger | None:

@@ -136,6 +136,7 @@ class Plan(OnSpec):
         """Print which back end would run, in which steps, and what the others do not support."""
         from odtdsl.base.back_ends import variant
         from odtdsl.driver import pipeline
+        from odtdsl.insight.proofs.commands import certifiable
         from odtdsl.presentation import console
         from odtdsl.problem.ir.dump import dump_core
 
@@ -146,6 +147,7 @@ class Plan(OnSpec):
             print_json(_plan_json(planned))
         else:
             print_lines(console.planned(planned))
+            click.echo(f"\n{certifiable(analysis)}")
             if self.dump:
                 click.echo("\n" + dump_core(planned.core))
         return OK if planned.choice.name is not None else WRONG

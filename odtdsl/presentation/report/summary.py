@@ -42,6 +42,8 @@ def _facts(subject: Subject) -> Iterator[tuple[str, str]]:
     if result.test is not None:
         yield "test", console.test_line(result.test).removeprefix("test: ")
     yield "back end", f"{result.by}, {result.seconds:.2f} s, seed {result.seed}"
+    if result.certificate is not None:
+        yield "certificate", str(result.certificate)
     yield "data digest", result.digest[:16]
 
 
