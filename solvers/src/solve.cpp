@@ -143,7 +143,8 @@ RootAnswer prove(const Dataset& data, Control& control, Result& result, const Ro
 namespace {
 
 // Branch and bound, and the anytime search beside it, which tell each other their trees. With one
-// thread they take turns; the proof begins, so that what is proven at once is not held up.
+// thread they take turns. The proof on bit sets begins, so that what is proven at once is not held
+// up; before one by scans a tree is grown, which takes little beside it.
 class Beside {
  public:
   Beside(const Dataset& data, Control& control, Result& result, const RootAnswer& start)
@@ -153,7 +154,7 @@ class Beside {
         start_(start),
         turns_(first_turn(data.problem, control.options()), kSlice,
                data.problem.depth >= 5 ? 4 * kSlice : kSlice, head(data.problem),
-               data.problem.depth >= 5 ? kShort : 1) {}
+               data.problem.depth >= 5 ? kShort : 1, growth(data.problem, control.options())) {}
 
   // Depth three is proven too soon for it to be of use, but on many rows.
   static bool suits(const Problem& p, const Options& options) {
@@ -170,6 +171,7 @@ class Beside {
     RootAnswer answer;
     std::exception_ptr failure;
     try {
+      if (control_.turns) turns_.enter(0);
       answer = prove(data_, control_, result_, start_);
     } catch (...) {
       failure = std::current_exception();
@@ -193,6 +195,10 @@ class Beside {
   static constexpr std::uint64_t kSlice = 5000000;
   // What is soon proven at depth 5 and more must not wait for whole turns.
   static constexpr double kShort = 1.0 / 16;
+  // What growth by purity alone takes, where the proof is not on bit sets.
+  static std::uint64_t growth(const Problem& p, const Options& options) {
+    return suits_bits(p, options) ? 0 : p.rows * p.features * static_cast<std::uint64_t>(p.depth);
+  }
   // What growth and the first lookahead take.
   static std::uint64_t head(const Problem& p) {
     constexpr std::uint64_t kMost = 100000000, kEachCell = 600;
@@ -210,7 +216,7 @@ class Beside {
     try {
       if (control_.turns)
         turns_.enter(1);
-      else
+      else if (growth(data_.problem, control_.options()) == 0)
         while (control_.work() < control_.options().alone && !control_.stopped())
           std::this_thread::sleep_for(std::chrono::milliseconds(2));
       control_.check();

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from odtdsl.backends.base import BackEnd, Limits, Objection, RawAnswer, Report, Support
 from odtdsl.backends.exact.backend import Exact
 from odtdsl.backends.exact.moves import PATIENCE
-from odtdsl.backends.steps import START, START_OF_DIAGRAMS, Step
+from odtdsl.backends.steps import LATE_START, START, START_OF_DIAGRAMS, Step
 from odtdsl.base.back_ends import Value
 from odtdsl.problem.ir.forms import Core, Form
 from odtdsl.problem.ir.problem import DiagramSkeleton
@@ -48,8 +48,10 @@ class Search(BackEnd):
         return Exact().objections(core)
 
     def starts(self, core: Core) -> tuple[Step, ...]:
-        """It makes its own of what is grown."""
-        return (START_OF_DIAGRAMS if isinstance(core.skeleton, DiagramSkeleton) else START,)
+        """What it makes its own of; late where it grows trees from the first moment on."""
+        if isinstance(core.skeleton, DiagramSkeleton):
+            return (START_OF_DIAGRAMS,)
+        return (LATE_START if Exact().grows(core) else START,)
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         """As `exact` counts it."""

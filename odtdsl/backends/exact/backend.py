@@ -112,22 +112,31 @@ class Exact(BackEnd):
     def starts(self, core: Core) -> tuple[Step, ...]:
         """One that is brief, before trees: it grows its own, but for those of output vectors.
 
-        Late where the plain search has the whole problem and meets trees from the first moment on:
-        not where it goes up in depth, or every row must be right. None where counts soon prove the
-        best tree: growing one would take longer.
+        Late where it grows them from the first moment on. None where counts soon prove the best
+        tree: growing one would take longer.
         """
         if isinstance(core.skeleton, DiagramSkeleton):
             return (START_OF_DIAGRAMS,)
         if core.targets is None:
-            late = isinstance(core.objective[0], LinearStage) and not any(
-                True for _ in demands(core)
-            )
-            if plain_of(core) is None or not late:
+            if not self.grows(core):
                 return (BRIEF_START,)
             return () if suits_counts(core) else (LATE_START,)
         from odtdsl.backends.exact.regression import takes_vectors
 
         return (VECTOR_START if takes_vectors(core) else BRIEF_START,)
+
+    def grows(self, core: Core) -> bool:
+        """Whether it meets trees from the first moment on, and needs none to begin with.
+
+        So does the plain search of a whole problem, except where it goes up in depth or every row
+        must be right.
+        """
+        return (
+            core.targets is None
+            and isinstance(core.objective[0], LinearStage)
+            and not any(True for _ in demands(core))
+            and plain_of(core) is not None
+        )
 
     def steps(self, core: Core) -> tuple[Step, ...]:
         """Diagrams by moves, trees and shapes; trees in one."""

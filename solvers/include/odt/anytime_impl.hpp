@@ -465,6 +465,10 @@ void Anytime<R>::first_trees(Loss target) {
   const std::size_t cap = 2 * p_.features + 10, all = static_cast<std::size_t>(-1);
   offer(leaf(root, top_));
   if (top_.depth == 0) return;
+  // Each level takes long on many rows, so that a shallow tree is told before a whole one.
+  constexpr std::size_t kManyCells = std::size_t{1} << 20;
+  if (top_.depth > 3 && p_.rows * p_.features > kManyCells)
+    offer(grow(root, {top_.level, 2, top_.state}, limit(), How{}));
   for (const How& how : {How{Impurity::gini, 0, 0}, How{Impurity::entropy, 0, 0},
                          How{Impurity::gini, cap, 0}, How{Impurity::entropy, cap, 0}}) {
     if (best_value_ <= target) return;

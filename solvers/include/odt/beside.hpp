@@ -44,14 +44,20 @@ class SharedBest : public SharedTree<Loss> {
   SharedBest() : SharedTree(kInfinite) {}
 };
 
-// Takes turns by work done, not by time: so the same problem runs alike on any machine. Lane 0
-// begins; the first turn of lane 1 is longer by `head`. Turns begin as `part` of what they are
-// later.
+// Takes turns by work done, not by time: so the same problem runs alike on any machine. Lane 1
+// begins if it is to `lead` for some work, and lane 0 otherwise, with its `first` turn in both
+// cases; the next turn of lane 1 is longer by `head`. Turns begin as `part` of what they are later.
 class Turns {
  public:
   Turns(std::uint64_t first, std::uint64_t slice0, std::uint64_t slice1, std::uint64_t head = 0,
-        double part = 1)
-      : slice_{slice0, slice1}, head_(head), part_(part), until_(first) {}
+        double part = 1, std::uint64_t lead = 0)
+      : slice_{slice0, slice1},
+        head_(head),
+        first_(first),
+        part_(part),
+        until_(lead > 0 ? lead : first),
+        turn_(lead > 0 ? 1 : 0),
+        leading_(lead > 0) {}
 
   // Waits for the first turn of a lane.
   void enter(int lane) {
@@ -64,6 +70,12 @@ class Turns {
       return;
     std::unique_lock<std::mutex> lock(mutex_);
     turn_ = 1 - lane;
+    if (leading_) {
+      leading_ = false;
+      until_ = work + first_;
+      hand_over(lock, lane);
+      return;
+    }
     // A lane that took more than its turn, in one long step, gives as much.
     const double times = bounded_ && turn_ == favoured_ ? times_ : 1;
     const auto slice =
@@ -72,8 +84,7 @@ class Turns {
     until_ =
         work + slice + (turn_ == 1 ? head_ : 0) + (work - until_.load(std::memory_order_relaxed));
     if (turn_ == 1) head_ = 0;
-    wake_.notify_all();
-    wake_.wait(lock, [&] { return alone_ || turn_ == lane; });
+    hand_over(lock, lane);
   }
   // A lane gets so many times its turns from now on, but not before there is a bound.
   void favour(int lane, double times) {
@@ -91,12 +102,19 @@ class Turns {
   }
 
  private:
+  // Until it is the lane's turn again.
+  void hand_over(std::unique_lock<std::mutex>& lock, int lane) {
+    wake_.notify_all();
+    wake_.wait(lock, [&] { return alone_ || turn_ == lane; });
+  }
+
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::uint64_t slice_[2], head_;
+  std::uint64_t slice_[2], head_, first_;
   double times_ = 1, part_;
   std::atomic<std::uint64_t> until_;
-  int turn_ = 0, favoured_ = 0;
+  int turn_, favoured_ = 0;
+  bool leading_;
   std::atomic<bool> alone_{false}, bounded_{false};
 };
 
