@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from odtdsl.backends.improvements import Found
     from odtdsl.backends.ledger import Ledger
     from odtdsl.backends.programs import Handover
+    from odtdsl.base.cluster import Cluster
     from odtdsl.base.diagnostics.model import OdtError
     from odtdsl.predictors.predictor import Predictor
     from odtdsl.problem.ir.problem import Options
@@ -73,6 +74,8 @@ class Limits:
     steps
         Of `search`: millions of visits of a row after which to stop. Unlike seconds they are the
         same on every machine.
+    cluster
+        Whose workers share a search that can be shared; None for this machine alone.
     interrupted
         Asked often while solving; True means stop and return what there is.
     """
@@ -85,6 +88,7 @@ class Limits:
     proves: bool = True
     steps: Fraction | int | None = None
     ledger: Ledger | None = None
+    cluster: Cluster | None = None
     interrupted: Callable[[], bool] = field(default=lambda: False)
 
     def of_engine(self, *, gap: bool = False) -> engine.Limits:
@@ -355,6 +359,10 @@ class BackEnd(ABC):
     ) -> Assumptions | None:
         """What answers many such questions at once; None where it has nothing of the kind."""
         return None
+
+    def kept_here(self, core: Core) -> str:
+        """Why its search for this problem cannot be shared with a cluster; empty where it can."""
+        return f"`{self.name}` runs on one machine"
 
     def answered(self, core: Core) -> Core:
         """The problem that its answers keep: rules may be soft under its options."""

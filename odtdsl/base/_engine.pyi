@@ -780,7 +780,28 @@ def solve(
     start: Tree | None = None,
     upper_bound: int | None = None,
     progress: Callable[[int, int, float, Plan | Tree | None], object] | None = None,
-) -> ClassAnswer: ...
+    elsewhere: Callable[[Sequence[bytes], bool], tuple[int, Sequence[tuple[int, bytes]]] | None]
+    | None = None,
+) -> ClassAnswer:
+    """
+    elsewhere: given cuts of the root for others to evaluate, and whether those given before
+    are no longer wanted, it waits a moment and answers how many may be away and what came
+    back, by the number of the cut; None ends the search.
+    """
+
+class RemoteProblem:
+    """
+    Evaluates cuts of a problem's root for a search elsewhere; one thread at a time.
+
+    memory_limit: bytes of tables.
+    """
+
+    def __init__(self, problem: ClassProblem, *, memory_limit: int | None = None) -> None: ...
+    def evaluate(
+        self, cut: bytes, *, interrupted: Callable[[], bool] | None = None
+    ) -> bytes | None:
+        """What became of it; None where it was interrupted."""
+
 def finish(problem: ClassProblem, plan: Plan) -> ClassAnswer:
     """The tree of a plan that `solve` told of."""
 

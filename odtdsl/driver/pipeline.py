@@ -14,6 +14,7 @@ from odtdsl.backends.answers import same, unfounded, with_model
 from odtdsl.backends.auto.backend import Course
 from odtdsl.backends.auto.portfolio import Portfolio
 from odtdsl.backends.base import (
+    BackEnd,
     Limits,
     Progress,
     RawAnswer,
@@ -53,6 +54,7 @@ from odtdsl.problem.terms.normalize import normalize
 if TYPE_CHECKING:
     from odtdsl.backends.decode import IdleSplit
     from odtdsl.backends.ledger import Ledger
+    from odtdsl.base.cluster import Cluster
     from odtdsl.compiler import Analysis
     from odtdsl.datasets.dataset import Dataset
     from odtdsl.driver.formulas.encoding import Format
@@ -126,6 +128,7 @@ def solve(
     stop: Callable[[], bool] | None = None,
     began: float | None = None,
     ledger: Ledger | None = None,
+    cluster: Cluster | None = None,
     **overrides: Unpack[Overrides],
 ) -> Result:
     """Solve a spec.
@@ -145,6 +148,8 @@ def solve(
         default from here.
     ledger
         Where `exact` leaves certificates of what it proves.
+    cluster
+        Whose workers share the search.
     overrides
         Settings instead of those of the `solve` statement.
 
@@ -159,7 +164,8 @@ def solve(
     OdtError
         B101, B102, B201: no such back end, or none that expresses the problem. U302, U318: a
         formulation or solver of another back end, or an unknown solver. B105, B106: the memory
-        limit is met before the search, or cannot be watched. B108: the time limit is. X101: the
+        limit is met before the search, or cannot be watched. B108: the time limit is. B110: the
+        search cannot be shared with a cluster. X101: the
         answer did not survive its audit, which is a mistake of this package.
     """
     began = time.monotonic() if began is None else began
@@ -175,6 +181,8 @@ def solve(
             raise refused(choice, options.backend, analysis.problem.source)
         engine = back_end(choice.name, variant, options)
         engine.check(linear(core))
+        if cluster is not None:
+            _must_be_shared(engine, core, ledger, analysis)
         memory.begin()
         limits = Limits(
             deadline=None if options.seconds is None else began + options.seconds,
@@ -184,6 +192,7 @@ def solve(
             memory_bytes=memory.most,
             steps=options.steps,
             ledger=ledger,
+            cluster=cluster,
             interrupted=memory,
         )
         answered = engine.answered(core)
@@ -198,12 +207,28 @@ def solve(
     if pressed():  # perhaps after the search last asked
         answer = replace(answer, interrupted=True)
     ended = unused(options)
+    if cluster is not None:
+        ended += cluster.warnings()
     if answer.status not in ("optimal", "infeasible"):
         ended += memory.warnings()
     result = _result(analysis, answered, answer, unpacking, options.seed, began, ended)
     unpacking.forget()
     asked_for = result.status == "feasible" and not result.interrupted
     return replace(result, stopped=patience.over) if asked_for else result
+
+
+def _must_be_shared(engine: BackEnd, core: Core, ledger: Ledger | None, analysis: Analysis) -> None:
+    """Refuse what one machine would have to do alone."""
+    why = engine.kept_here(linear(core))
+    if ledger is not None:
+        why = "a certificate is written by one machine"
+    if why:
+        raise error(
+            "B110",
+            f"a cluster cannot share this search: {why}",
+            helps=("omit `--cluster` (in Python `client=`); `--threads` may help",),
+            source=analysis.problem.source,
+        )
 
 
 def _patience(core: Core, options: Options, asked: Callable[[], bool]) -> Patience:

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "odt/elsewhere.hpp"
 #include "odt/kernels.hpp"
 #include "values.hpp"
 
@@ -56,14 +57,58 @@ odt::Problem problem_of(const RankTable& table, const Vector<std::int32_t>& labe
   return p;
 }
 
+// Python's side of `odt::Elsewhere`; None: nothing more will come.
+using Values = std::vector<std::tuple<std::uint64_t, nb::bytes>>;
+using Exchange = nb::typed<nb::callable, std::optional<std::tuple<std::size_t, Values>>(
+                                             std::vector<nb::bytes>, bool)>;
+
+nb::bytes bytes_of(const std::string& text) { return nb::bytes(text.data(), text.size()); }
+std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+odt::Returned exchanged(Callback& exchange, const std::vector<odt::RemoteCut>& cuts, bool drop) {
+  odt::Returned back;
+  nb::gil_scoped_acquire lock;
+  std::vector<nb::bytes> given;
+  for (const odt::RemoteCut& cut : cuts) given.push_back(bytes_of(odt::packed(cut)));
+  const auto answer = exchange.ask<std::optional<std::tuple<std::size_t, Values>>>(
+      std::nullopt, std::move(given), drop);
+  back.over = !answer;
+  if (!answer) return back;
+  back.room = std::get<0>(*answer);
+  for (const auto& [number, value] : std::get<1>(*answer))
+    back.values.emplace_back(number, odt::value_of(text_of(value)));
+  return back;
+}
+
 ClassAnswer solve_classes(const odt::Problem& p, const Limits& limits,
                           const std::optional<TreeArrays>& start, std::optional<Loss> upper_bound,
-                          const Progress<Loss>& progress) {
+                          const Progress<Loss>& progress,
+                          const std::optional<Exchange>& elsewhere) {
   odt::Options o = options_of(limits);
+  Callback exchange(elsewhere ? nb::handle(*elsewhere) : nb::handle());
+  if (elsewhere)
+    o.elsewhere = [&exchange](const std::vector<odt::RemoteCut>& cuts, bool drop) {
+      return exchanged(exchange, cuts, drop);
+    };
   o.upper_bound = upper_bound.value_or(odt::kInfinite);
   if (start) o.start = start->start();
-  return answered<ClassAnswer, Loss>(std::move(o), limits, progress,
-                                     [&p](const odt::Options& o) { return odt::solve(p, o); });
+  ClassAnswer answer = answered<ClassAnswer, Loss>(
+      std::move(o), limits, progress, [&p](const odt::Options& o) { return odt::solve(p, o); });
+  exchange.rethrow();
+  return answer;
+}
+
+std::optional<nb::bytes> evaluated(odt::RemoteProblem& problem, const nb::bytes& cut,
+                                   const Asked& asked) {
+  Interrupt interrupt(asked);
+  const odt::RemoteCut given = odt::cut_of(text_of(cut));
+  std::optional<odt::RemoteValue> answer;
+  {
+    nb::gil_scoped_release free;
+    answer = problem.evaluate(given, [&interrupt] { return interrupt(); });
+  }
+  if (!answer) return std::nullopt;
+  return bytes_of(odt::packed(*answer));
 }
 
 }  // namespace
@@ -92,7 +137,22 @@ void bind_search(nb::module_& m) {
           "min_leaf_rows"_a = 1, "column"_a = nb::none(), "next"_a = nb::none(),
           "must_column"_a = -1, "smallest"_a = false);
   m.def("solve", &solve_classes, "problem"_a, "limits"_a, nb::kw_only(), "start"_a = nb::none(),
-        "upper_bound"_a = nb::none(), "progress"_a = nb::none());
+        "upper_bound"_a = nb::none(), "progress"_a = nb::none(), "elsewhere"_a = nb::none(),
+        "elsewhere: given cuts of the root for others to evaluate, and whether those given before\n"
+        "are no longer wanted, it waits a moment and answers how many may be away and what came\n"
+        "back, by the number of the cut; None ends the search.");
+  nb::class_<odt::RemoteProblem>(m, "RemoteProblem",
+                                 "Evaluates cuts of a problem's root for a search elsewhere; one "
+                                 "thread at a time.\n\nmemory_limit: bytes of tables.")
+      .def(
+          "__init__",
+          [](odt::RemoteProblem* self, const odt::Problem& problem,
+             std::optional<std::size_t> memory_limit) {
+            new (self) odt::RemoteProblem(problem, memory_limit.value_or(0));
+          },
+          "problem"_a, nb::kw_only(), "memory_limit"_a = nb::none())
+      .def("evaluate", &evaluated, "cut"_a, nb::kw_only(), "interrupted"_a = nb::none(),
+           "What became of it; None where it was interrupted.");
   m.def(
       "finish",
       [](const odt::Problem& p, const odt::Plan& plan) {

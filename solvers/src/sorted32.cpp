@@ -1,5 +1,6 @@
 // The sorted search for ranks of 32 bits.
 #include "odt/few_rows.hpp"
+#include "odt/root_cuts_impl.hpp"
 #include "odt/root_impl.hpp"
 #include "odt/view_impl.hpp"
 
@@ -11,4 +12,5 @@ template class Branch<std::uint32_t>;
 template class Search<std::uint32_t>;
 template RootAnswer solve_sorted<std::uint32_t>(const Dataset&, Control&, Result&,
                                                 const RootAnswer&);
+template std::unique_ptr<RootCuts> root_cuts<std::uint32_t>(const Dataset&, Control&, std::size_t);
 }  // namespace odt

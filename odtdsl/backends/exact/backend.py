@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from odtdsl.backends.base import (
     BackEnd,
@@ -55,6 +55,7 @@ from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawTree, depth_of
 
 if TYPE_CHECKING:
     from odtdsl.backends.exact.diagrams import DiagramSearch
+    from odtdsl.backends.exact.remote import Exchange
 
 _REFUSED = {
     Form.HYPERPLANE: "each split of the search tests one feature",
@@ -108,6 +109,16 @@ class Exact(BackEnd):
 
             return tuple(regression.objections(core))
         return () if plain_of(core) is not None else tuple(ruled_objections(core))
+
+    def kept_here(self, core: Core) -> str:
+        """Diagrams, numbers, and rules that the plain search does not express."""
+        if isinstance(core.skeleton, DiagramSkeleton):
+            return "the search for diagrams runs on one machine"
+        if core.targets is not None:
+            return "the search for trees of numbers runs on one machine"
+        if plain_of(core) is None:
+            return "the search under these rules runs on one machine"
+        return ""
 
     def starts(self, core: Core) -> tuple[Step, ...]:
         """One that is brief, before trees: it grows its own, but for those of output vectors.
@@ -297,37 +308,50 @@ class PlainSearch(StackedSearch):
 
     def asked(self, depth: int) -> Found:
         """One search at a depth, on the stacked losses."""
-        problem = self._problem(depth)
-        found = engine.solve(
-            problem,
-            self.limits.of_engine(gap=len(self.stages) == 1),
-            start=self.engine_start(),
-            upper_bound=None if self.losses.limit is None else self.losses.limit - 1,
-            progress=self.told,
-        )
+        if self.limits.cluster is None:
+            found = self._solved(depth, None)
+        else:
+            from odtdsl.backends.exact.remote import Exchange
+
+            arguments = self._arguments(depth)
+            with Exchange(self.limits.cluster, self.cells, arguments) as exchange:
+                found = self._solved(depth, exchange)
         if self.limits.ledger is not None:
             self.limits.ledger.parts.append(found.certificate)
         return found
 
+    def _solved(self, depth: int, elsewhere: Exchange | None) -> engine.ClassAnswer:
+        return engine.solve(
+            self._problem(depth),
+            self.limits.of_engine(gap=len(self.stages) == 1),
+            start=self.engine_start(),
+            upper_bound=None if self.losses.limit is None else self.losses.limit - 1,
+            progress=self.told,
+            elsewhere=elsewhere,
+        )
+
     def _problem(self, depth: int) -> engine.ClassProblem:
         """This problem at a depth, for the engine."""
+        return engine.ClassProblem(self.cells.table(), **self._arguments(depth))
+
+    def _arguments(self, depth: int) -> dict[str, Any]:
+        """What it takes beside the table, by name."""
         # All parts of a certificate count in the same digits.
         digits = depth if self.limits.ledger is None else deepest_of(self.core)[0]
         self.losses: Losses = losses(self.core, self.stages, digits)
-        return engine.ClassProblem(
-            self.cells.table(),
-            self.losses.classes,
-            self.losses.n_classes,
-            depth,
-            weights=self.losses.weights,
-            costs=self.losses.costs,
-            max_leaves=most_leaves(self.core, depth),
-            leaf_price=self.losses.price,
-            min_leaf_rows=self.rules.leaf_rows,
-            column=self.rules.columns(self.core, self.cells),
-            next=self.rules.next,
-            must_column=-1 if self.rules.must is None else self.rules.must,
-        )
+        return {
+            "labels": self.losses.classes,
+            "classes": self.losses.n_classes,
+            "depth": depth,
+            "weights": self.losses.weights,
+            "costs": self.losses.costs,
+            "max_leaves": most_leaves(self.core, depth),
+            "leaf_price": self.losses.price,
+            "min_leaf_rows": self.rules.leaf_rows,
+            "column": self.rules.columns(self.core, self.cells),
+            "next": self.rules.next,
+            "must_column": -1 if self.rules.must is None else self.rules.must,
+        }
 
     def packed(self, held: engine.Plan | engine.Tree) -> Packed:
         """A plan."""

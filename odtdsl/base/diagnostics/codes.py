@@ -106,6 +106,9 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("B107", "a search that ended at its memory limit", ""),
     ("B108", "a time limit that ended before the search", ""),
     ("B109", "a gap for a back end that proves no bound", "solve using greedy, gap 1%"),
+    ("B110", "a search that a cluster cannot share", ""),
+    ("B111", "a cluster that was lost during a search", ""),
+    ("B112", "a cluster that had nothing to do", ""),
     (
         "B201",
         "a condition that cannot be translated for any back end",

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import Any
 
+from odtdsl.base.cluster import dask_client, unreachable
 from odtdsl.base.diagnostics.model import OdtError, error
 
 Task = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -76,17 +77,7 @@ def _connected(
 ) -> dict[str, Any]:
     """Options of joblib, with the cluster that was connected to; left again at the end."""
     if backend == "dask":
-        from distributed import Client
-
-        own = {
-            "n_workers": None if jobs < 1 else jobs,
-            "threads_per_worker": 1,
-            "dashboard_address": None,
-        }
-        try:
-            client = Client(address, set_as_default=False, **({} if address else own))
-        except (OSError, ValueError, TimeoutError) as failure:
-            raise _unreachable(backend, address, failure) from None
+        client = dask_client(address, None if jobs < 1 else jobs)
         stack.callback(client.close)
         return {"client": client}
     if backend == "ray":
@@ -99,21 +90,10 @@ def _connected(
                     address, num_cpus=None if address or jobs < 1 else jobs, log_to_driver=False
                 )
             except (OSError, ValueError, ConnectionError, RuntimeError) as failure:
-                raise _unreachable(backend, address, failure) from None
+                raise unreachable(backend, address, failure) from None
             stack.callback(ray.shutdown)
         register_ray()
     return {}
-
-
-def _unreachable(backend: str, address: str | None, failure: Exception) -> OdtError:
-    where = f" at {address}" if address else ""
-    return error(
-        "U347",
-        f"no {backend} cluster{where} responds: {failure}",
-        helps=("start one: `dask scheduler`, and `dask worker ADDRESS` on each machine",)
-        if backend == "dask"
-        else (),
-    )
 
 
 def _parallel(tasks: Iterable[Task], jobs: int, backend: str | None) -> Iterator[Any]:

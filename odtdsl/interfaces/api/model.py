@@ -131,6 +131,7 @@ class Model(SpecBuilder):
         start: Predictor | FilePath | None = None,
         progress: Report | None = None,
         proof: FilePath | None = None,
+        client: object = None,
         **inputs: Unpack[Inputs],
     ) -> Result:
         """Solve the model; see `odtdsl.solve`."""
@@ -150,6 +151,7 @@ class Model(SpecBuilder):
             start=start,
             progress=progress,
             proof=proof,
+            client=client,
             **inputs,
         )
 

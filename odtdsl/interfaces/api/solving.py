@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
+from odtdsl.base.cluster import Cluster
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.interfaces.api.inputs import FilePath, Inputs
 from odtdsl.interfaces.api.options import (
@@ -114,6 +115,7 @@ def solve(
     start: Predictor | FilePath | None = None,
     progress: Report | None = None,
     proof: FilePath | None = None,
+    client: object = None,
     **inputs: Unpack[Inputs],
 ) -> Result:
     """Solve a model: a tree with a proven status, audited rule by rule.
@@ -153,6 +155,9 @@ def solve(
         A file for a proof that nothing is better, which `check_proof` checks; the back end is
         `sat` then, or `exact` if `using` says so: its certificate. Where none could be written,
         the result has a warning (P201, P202).
+    client
+        A `distributed.Client`, whose workers share the search with this process; see
+        `docs/how-to/cluster.md`.
     inputs
         As in `Inputs`: `frame`, `test_frame`, `data`, `test`, `settings`.
 
@@ -202,6 +207,7 @@ def solve(
         report=progress,
         began=began,
         ledger=ledger,
+        cluster=None if client is None else Cluster(client),
     )
     if proof is None:
         return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -58,6 +59,10 @@ class Solve(OnSpec):
     until: Until = None
     memory: Memory = None
     threads: Threads = None
+    cluster: Annotated[
+        str | None,
+        Option(help="Share the search with a Dask scheduler, tcp://HOST:8786, or local:N."),
+    ] = None
     seed: Seed = None
     start: Annotated[Path | None, Option(help="Start from this saved tree.")] = None
     out: Out = None
@@ -92,6 +97,12 @@ class Solve(OnSpec):
 
         asked = variant(self.options)
         wish = _list_wish(self.all_optimal, self.near, self.most, self.gap, self.until)
+        if self.cluster is not None and wish is not None:
+            raise error(
+                "B110",
+                "a cluster cannot share this search: a list of trees is made on one machine",
+                helps=("omit `--cluster`, or `--all-optimal` and `--near`",),
+            )
         ends = _ends(self.gap, self.until)
         memory = None if self.memory is None else parse_memory(self.memory)
         problem = self.problem()
@@ -124,7 +135,7 @@ class Solve(OnSpec):
             "memory_bytes": memory,
             "start": first,
         }
-        with interruptible():
+        with interruptible(), ExitStack() as stack:
             if wish is not None:
                 return _list_trees(
                     analysis,
@@ -134,6 +145,11 @@ class Solve(OnSpec):
                     began=began,
                     **options,
                 )
+            cluster = None
+            if self.cluster is not None:
+                from odtdsl.base.cluster import connected
+
+                cluster = stack.enter_context(connected(self.cluster))
             with Waiting(quiet=self.as_json) as waiting:
                 result = pipeline.solve(
                     analysis,
@@ -141,6 +157,7 @@ class Solve(OnSpec):
                     report=waiting,
                     began=began,
                     ledger=ledger,
+                    cluster=cluster,
                     **ends,
                     **options,
                 )

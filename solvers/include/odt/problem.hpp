@@ -95,6 +95,11 @@ struct Tree {
 class Control;
 struct Plan;
 
+// Where cuts of the root are evaluated by others: see elsewhere.hpp.
+struct RemoteCut;
+struct Returned;
+using Elsewhere = std::function<Returned(const std::vector<RemoteCut>&, bool drop)>;
+
 // The tree of a new incumbent: as the search holds it, or finished.
 struct Found {
   const Plan* plan = nullptr;
@@ -131,6 +136,7 @@ struct Options {
   std::function<void(const Incumbent&, const Found&)>
       progress;  // nothing is found where only the bound is news
   std::function<bool()> interrupted;
+  Elsewhere elsewhere;  // of the sorted search for classes; empty: here
 };
 
 struct Result {

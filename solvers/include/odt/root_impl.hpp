@@ -1,8 +1,11 @@
 #pragma once
 
+#include <map>
+
 #include "odt/depth_two_impl.hpp"
 #include "odt/depth_two_scan.hpp"
 #include "odt/root.hpp"
+#include "odt/root_cuts_impl.hpp"
 #include "odt/search.hpp"
 #include "odt/search_impl.hpp"
 #include "odt/workers.hpp"
@@ -44,16 +47,8 @@ class Root {
   }
 
  private:
-  // A pair array costs its rows times the width of a rank; beyond this much, children gather
-  // instead.
-  bool pairs_fit() const {
-    const std::size_t limit =
-        control_.options().memory_limit ? control_.options().memory_limit : std::size_t{1} << 28;
-    return data_.features() * data_.features() * data_.rows() * sizeof(R) * 3 <= limit;
-  }
-
   void deepen() {
-    view_.make_root(data_, pairs_fit());
+    view_.make_root(data_, pairs_fit<R>(data_, control_.options().memory_limit));
     const Problem& p = data_.problem;
     const Shape goal = shape(p.depth, p.leaves > 0 ? p.leaves : full_leaves(30));
     upper_ = control_.options().upper_bound >= kInfinite
@@ -122,7 +117,7 @@ class Root {
           ask().must ? flat_tree(flatter, target, 0, ask().relaxed()).value : flat.value;
       node.begin(flat, flat.value, any, nullptr, 0);
       const std::uint64_t began = Control::own_work();
-      explore(node, target, true);
+      explore(node, shape, target, true);
       step_work_ = Control::own_work() - began;
       if (node.best() < target) return;
     }
@@ -167,7 +162,7 @@ class Root {
     const Loss any =
         ask().must ? flat_tree(flatter, best(), lower_, ask().relaxed()).value : last_bound_;
     node.begin(last_, last_bound_, any, nullptr, 0, best_cuts_.empty() ? nullptr : &best_cuts_);
-    explore(node, kInfinite, final);
+    explore(node, shape, kInfinite, final);
     last_ = node.outcome();
     last_bound_ = std::min(node.bound(), last_.value);
     best_cuts_ = node.best_cuts();
@@ -186,9 +181,18 @@ class Root {
 
   // Evaluates cuts until no open one can lose less than `target`, or than the incumbent. `final`:
   // the node is the whole problem, and its bound is told.
-  void explore(Branch<R>& node, Loss target, bool final) {
+  void explore(Branch<R>& node, Shape shape, Loss target, bool final) {
     const auto set_cutoff = [&] { node.set_cutoff(std::min(target, cutoff())); };
     set_cutoff();
+    if (goes_elsewhere(shape))
+      explore_elsewhere(node, shape, set_cutoff, final);
+    else
+      explore_here(node, set_cutoff, final);
+    if (final) raise_bound(std::min(node.bound(), best()));
+  }
+
+  template <class SetCutoff>
+  void explore_here(Branch<R>& node, const SetCutoff& set_cutoff, bool final) {
     std::vector<typename Branch<R>::Task> tasks(round_);
     std::vector<CutValue> values(round_);
     for (;;) {
@@ -213,7 +217,64 @@ class Root {
         }
       control_.check();
     }
-    if (final) raise_bound(std::min(node.bound(), best()));
+  }
+
+  // Below depth four a cut takes less than its way, but on many rows.
+  bool goes_elsewhere(Shape shape) const {
+    constexpr std::size_t kManyCells = std::size_t{1} << 20;
+    return control_.options().elsewhere && !control_.log &&
+           (shape.depth > 3 || (shape.depth == 3 && data_.rows() * data_.features() > kManyCells));
+  }
+
+  // The same by others. What is away keeps its interval's bound.
+  template <class SetCutoff>
+  void explore_elsewhere(Branch<R>& node, Shape shape, const SetCutoff& set_cutoff, bool final) {
+    using Task = typename Branch<R>::Task;
+    // An answer is worth at most so much of this thread's turn: the search beside it is to have
+    // its own, but not to hold up what others wait for.
+    constexpr std::uint64_t kMostTurn = 2000000;
+    std::map<std::uint64_t, Task> away;
+    std::vector<RemoteCut> more;
+    std::size_t room = 1;
+    const auto bound = [&] {
+      Loss least = node.bound();
+      for (const auto& [number, task] : away) least = std::min(least, node.bound(task));
+      return least;
+    };
+    for (;;) {
+      if (take_over()) set_cutoff();
+      const Loss least = bound();
+      if (final) raise_bound(std::min(least, best()));
+      if (least >= node.cutoff()) break;
+      more.clear();
+      Task task;
+      while (away.size() < room && node.next(task)) {
+        more.push_back({shape, task.feature, task.interval, node.record(task.interval.low_record),
+                        node.record(task.interval.high_record), node.best(), node.cutoff(),
+                        task.cut, task.division});
+        away.emplace(sent_++, task);
+      }
+      if (away.empty()) break;
+      Returned back = control_.options().elsewhere(more, false);
+      if (back.over) {
+        control_.stop();
+        throw Stop{};
+      }
+      room = std::max<std::size_t>(1, back.room);
+      for (auto& [number, answer] : back.values) {
+        const auto known = away.find(number);
+        if (known == away.end()) continue;
+        if (node.merge(known->second, answer.value)) {
+          improve(node.outcome());
+          set_cutoff();
+        }
+        away.erase(known);
+        searches_[0]->counters.add(answer.counters);
+        control_.poll(std::min(answer.work, kMostTurn));
+      }
+      control_.check();
+    }
+    if (!away.empty()) control_.options().elsewhere({}, true);
   }
 
   const Dataset& data_;
@@ -228,6 +289,7 @@ class Root {
   Loss last_bound_ = 0;
   std::int32_t last_logged_ = -1;
   std::vector<typename Branch<R>::BestCut> best_cuts_;
+  std::uint64_t sent_ = 0;       // cuts that went elsewhere
   std::uint64_t step_work_ = 0;  // of the last step that raised the bound
   RootAnswer answer_;
 };

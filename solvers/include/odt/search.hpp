@@ -129,6 +129,9 @@ class Branch {
   // first.
   void begin(const Outcome& flat, Loss flat_bound, Loss any_bound, const Hint* hints,
              int hint_count, const std::vector<BestCut>* cuts = nullptr);
+  // In place of `begin`, to evaluate one cut in an interval with these records. False if there is
+  // no such division.
+  bool resume(const CutRecord& low, const CutRecord& high, int division);
   // The next cut to evaluate, if any can still beat the incumbent.
   struct Task {
     std::size_t feature;
@@ -167,6 +170,10 @@ class Branch {
   }
   const Division& division(int i) const { return divisions_[static_cast<std::size_t>(i)]; }
   const std::vector<BestCut>& best_cuts() const { return best_cuts_; }
+  // What no tree of an open interval undercuts.
+  Loss bound(const Task& task) const {
+    return std::max(lower_, interval_bound(task.interval, weights(task.feature)));
+  }
   const CutRecord& record(int i) const { return records_[static_cast<std::size_t>(i)]; }
   // Its place in the log; -1: none is kept. `flat` is of what `begin` is given.
   std::int32_t logged = -1;

@@ -281,6 +281,14 @@ void Branch<R>::begin(const Outcome& flat, Loss flat_bound, Loss any_bound, cons
   }
 }
 
+template <class R>
+bool Branch<R>::resume(const CutRecord& low, const CutRecord& high, int division) {
+  set_weights();
+  records_ = {low, high};
+  divide();
+  return division >= 0 && static_cast<std::size_t>(division) < divisions_.size();
+}
+
 // The leaves that either side may have and, if a column must be tested below, the side that does.
 template <class R>
 void Branch<R>::divide() {

@@ -1,0 +1,159 @@
+"""A search shared with a cluster: what workers add, and how it would go with many.
+
+    ODTDSL_DATA=... python benchmarks/cluster.py simulate|measure page,magic [--workers 1,2,64,1024]
+
+`simulate` runs the real search and evaluates each cut that it gives away here, one after the other;
+only the clock is made up: a cut begins once it has come (`--latency`) and a worker is free, and
+takes as long as it took the processor. So queue, bounds and tail are those of so many workers,
+whatever else this machine does. Up to 16 workers have tables of their own, more share those.
+
+`measure` runs processes of Dask on this machine: wall time, processor time of each worker and of
+the process that proves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import pandas as pd
+from measures import sets
+
+from odtdsl import solve
+from odtdsl.backends.exact import remote
+from odtdsl.base import engine
+from odtdsl.driver.result import Result
+
+SPEC = "data frame target y: class tree depth <= {} minimize errors solve using exact"
+TABLES = 16
+"""Workers whose tables are simulated apart."""
+
+
+class Simulated:
+    """Stands for `remote.Exchange`."""
+
+    workers, latency = 1, 0.005
+    last: Simulated
+
+    def __init__(self, cluster: Any, cells: Any, arguments: Any) -> None:
+        problem = engine.ClassProblem(cells.table(), **arguments)
+        self.problems = [engine.RemoteProblem(problem) for _ in range(min(TABLES, self.workers))]
+        self.cluster = cluster
+        self.free = [(0.0, worker) for worker in range(self.workers)]
+        self.now = self.busy = self.here = self.longest = 0.0
+        self.away: list[tuple[float, int, bytes]] = []
+        self.given, self.left = 0, time.thread_time()
+        self.ends: list[float] = []
+        Simulated.last = self
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        spent = time.thread_time() - self.left
+        self.here += spent
+        self.now += spent
+
+    def __call__(
+        self, cuts: Sequence[bytes], drop: bool, /
+    ) -> tuple[int, list[tuple[int, bytes]]] | None:
+        """The first cut to be done, at its time."""
+        spent = time.thread_time() - self.left
+        self.here += spent
+        self.now += spent
+        if drop:
+            self.away.clear()
+            self.free = [(min(end, self.now), worker) for end, worker in self.free]
+            heapq.heapify(self.free)
+        for cut in cuts:
+            end, worker = heapq.heappop(self.free)
+            began = time.thread_time()
+            answer = self.problems[worker % len(self.problems)].evaluate(cut)
+            taken = time.thread_time() - began
+            assert answer is not None
+            end = max(end, self.now + self.latency) + taken
+            self.busy += taken
+            self.longest = max(self.longest, taken)
+            heapq.heappush(self.free, (end, worker))
+            heapq.heappush(self.away, (end, self.given, answer))
+            self.given += 1
+        back = []
+        if self.away:
+            end, number, answer = heapq.heappop(self.away)
+            self.now = max(self.now, end + self.latency)
+            self.ends.append(self.now)
+            back.append((number, answer))
+        self.cluster.cuts += len(back)
+        self.left = time.thread_time()
+        return remote.EACH * self.workers, back
+
+
+def simulated(frame: pd.DataFrame, depth: int, workers: int, latency: float) -> None:
+    """A line of the table."""
+    Simulated.workers, Simulated.latency = workers, latency
+    remote.Exchange = Simulated  # type: ignore[assignment, misc]
+    result = solve(SPEC.format(depth), frame=frame, client=object())
+    last = Simulated.last
+    print(
+        f"{workers:>8,}  {last.now:>9.1f}  {last.busy:>9.1f}  {last.here:>6.1f}  "
+        f"{last.busy / workers / last.now:>6.0%}  {last.given:>7,}  {last.longest:>7.2f}  "
+        f"{_proof(result)}",
+        flush=True,
+    )
+
+
+def measured(frame: pd.DataFrame, depth: int, workers: int) -> None:
+    """A line of the table."""
+    from distributed import Client, LocalCluster
+
+    own = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with LocalCluster(**own) as cluster, Client(cluster, set_as_default=False) as client:
+        client.wait_for_workers(workers)
+        before = client.run(time.process_time)
+        here, began = time.process_time(), time.monotonic()
+        result = solve(SPEC.format(depth), frame=frame, client=client)
+        wall, here = time.monotonic() - began, time.process_time() - here
+        after = client.run(time.process_time)
+        spent = ", ".join(f"{after[one] - before[one]:.1f}" for one in sorted(after))
+        print(f"{workers:>8,}  {wall:>9.1f}  {here:>6.1f}  {spent}  {_proof(result)}", flush=True)
+
+
+def _proof(result: Result) -> str:
+    return f"{result.objective} {result.status}"
+
+
+def main() -> None:
+    """Read the command line and print a table for each set."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("simulate", "measure"))
+    parser.add_argument("sets")
+    parser.add_argument("--depth", type=int, default=4)
+    parser.add_argument("--workers", default="1,2,16,64,1024")
+    parser.add_argument("--latency", type=float, default=0.005, help="seconds, each way")
+    args = parser.parse_args()
+    for name in args.sets.split(","):
+        x, y = sets.load("continuous", name)
+        frame = pd.DataFrame(x, columns=[f"x{i}" for i in range(x.shape[1])]).assign(y=y)
+        simulate = args.what == "simulate"
+        print(f"{name}, {len(frame):,} rows, depth {args.depth}")
+        print(
+            " workers  simulated  processor    here    busy     cuts  longest  proof"
+            if simulate
+            else " workers       wall    here  processor of each worker, proof"
+        )
+        for workers in map(int, args.workers.split(",")):
+            if simulate:
+                simulated(frame, args.depth, workers, args.latency)
+            else:
+                measured(frame, args.depth, workers)
+
+
+if __name__ == "__main__":
+    main()

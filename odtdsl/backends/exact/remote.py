@@ -1,0 +1,211 @@
+"""Cuts of the root, evaluated by the workers of a cluster.
+
+The engine keeps the root's queue, the incumbent and the bound; `Exchange` hands its cuts to Dask as
+tasks, one each, and brings back what became of them. Dask gives a task to whoever is free, takes
+waiting ones from the slow, and repeats those of a worker that dies. The engine may merge answers in
+any order, twice or never, and stays exact: see `solvers/include/odt/elsewhere.hpp`.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from queue import Empty, SimpleQueue
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from odtdsl.backends.exact.lowering import Features
+from odtdsl.base.cluster import Cluster
+from odtdsl.base.diagnostics.model import OdtError, error
+
+PAUSE = 0.05
+"""Seconds that the engine waits for an answer before it looks at its limits."""
+
+LOOK = 1.0
+"""Seconds between looks at which workers there are."""
+
+PATIENCE = 60.0
+"""Seconds without any worker after which a cluster is lost."""
+
+EACH = 2
+"""Cuts away for each thread of a worker: the one it evaluates, and the next."""
+
+REPEATS = 3
+"""How often a cut is given again that ended with several workers."""
+
+Arguments = Mapping[str, Any]
+"""What `engine.ClassProblem` takes beside the table, by name."""
+
+
+class Exchange:
+    """What the engine calls as `elsewhere`; a context that leaves nothing on the workers."""
+
+    def __init__(self, cluster: Cluster, cells: Features, arguments: Arguments) -> None:
+        self.cluster = cluster
+        self.client = cluster.client
+        self.token = f"odtdsl-{uuid.uuid4().hex}"
+        self._data = (_narrow(cells), dict(arguments))
+        self._sent = False
+        self._given = 0
+        self._away: dict[int, Any] = {}
+        self._cuts: dict[int, bytes] = {}
+        self._repeats: dict[int, int] = {}
+        self._done: SimpleQueue[int] = SimpleQueue()
+        self._threads, self._looked, self._seen = 1, 0.0, time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        raised: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._forget()
+        if self._sent and not self.cluster.lost:
+            try:
+                self.client.unregister_worker_plugin(self.token)
+            except (OSError, TimeoutError, ValueError, RuntimeError):
+                self.cluster.lost = self.cluster.lost or "its scheduler does not answer"
+
+    def __call__(
+        self, cuts: Sequence[bytes], drop: bool, /
+    ) -> tuple[int, list[tuple[int, bytes]]] | None:
+        """Give cuts away, and take what has come back; None once the cluster is lost."""
+        if drop:
+            self._forget()
+        try:
+            self._look()
+            for cut in cuts:
+                self._cuts[self._given] = cut
+                self._give(self._given)
+                self._given += 1
+            answers = [] if self.cluster.lost else self._taken()
+        except (OSError, TimeoutError) as failure:
+            self.cluster.lost = f"its scheduler does not answer ({failure})"
+        if self.cluster.lost:
+            return None
+        return EACH * self._threads, answers
+
+    # ---- giving
+
+    def _look(self) -> None:
+        """See that the scheduler is there, and how many threads its workers have."""
+        if self.client.status != "running":
+            self.cluster.lost = f"its scheduler at {_address(self.client)} is gone"
+            return
+        now = time.monotonic()
+        if now - self._looked < LOOK:
+            return
+        self._looked = now
+        threads = sum(self.client.nthreads().values())
+        if threads:
+            self._threads, self._seen = threads, now
+        elif now - self._seen > PATIENCE:
+            self.cluster.lost = f"it has had no worker for {PATIENCE:.0f} seconds"
+
+    def _give(self, number: int) -> None:
+        if self.cluster.lost:
+            return
+        if not self._sent:
+            self._send()
+        name = f"{self.token}-{number}-{self._repeats.get(number, 0)}"
+        from odtdsl.backends.exact.remote_worker import evaluate
+
+        future = self.client.submit(evaluate, self.token, self._cuts[number], key=name, pure=False)
+        self._away[number] = future
+        future.add_done_callback(lambda _: self._done.put(number))
+
+    def _send(self) -> None:
+        """The problem, once to each worker, also to those that come later."""
+        from odtdsl.backends.exact.remote_worker import ProblemPlugin
+
+        self._sent = True
+        plugin = ProblemPlugin(self.token, version("odtdsl"), self._data)
+        try:
+            self.client.register_plugin(plugin, name=self.token)
+        except (ImportError, AttributeError, OdtError) as failure:
+            raise error(
+                "U347",
+                f"the workers cannot take the problem: {failure}",
+                helps=(f"install odtdsl {version('odtdsl')} on each machine",),
+            ) from failure
+
+    # ---- taking
+
+    def _taken(self) -> list[tuple[int, bytes]]:
+        """What has come back; waits a moment for the first."""
+        answers: list[tuple[int, bytes]] = []
+        if not self._away:
+            return answers
+        pause = PAUSE
+        while not self.cluster.lost:
+            try:
+                number = self._done.get(timeout=pause) if pause else self._done.get_nowait()
+            except Empty:
+                break
+            future = self._away.get(number)
+            if future is None or not future.done():
+                continue  # of a cut that is no longer wanted, or was given again
+            if (answer := self._answer(number, future)) is not None:
+                answers.append((number, answer))
+                pause = 0.0
+        return answers
+
+    def _answer(self, number: int, future: Any) -> bytes | None:
+        """What a future holds; otherwise its cut is given again, or the cluster lost."""
+        if future.status == "finished":
+            answer: bytes | None = future.result()
+            if answer is not None:
+                self.cluster.cuts += 1
+                del self._away[number], self._cuts[number]
+                return answer
+            why = "a worker stopped it"
+        elif future.status == "error":
+            failure = future.exception()
+            if not _killed(failure):
+                raise failure
+            why = "several workers ended at the same sub-problem; perhaps they lack memory"
+        else:
+            why = "it forgot a sub-problem"
+        self._repeats[number] = self._repeats.get(number, 0) + 1
+        if self._repeats[number] > REPEATS:
+            self.cluster.lost = why
+        elif self.client.status == "running":
+            self._give(number)
+        return None
+
+    def _forget(self) -> None:
+        """Cuts that are away are no longer wanted."""
+        away = list(self._away.values())
+        self._away.clear()
+        self._cuts.clear()
+        if away and not self.cluster.lost and self.client.status == "running":
+            self.client.cancel(away, force=True)
+
+
+def _narrow(cells: Features) -> Features:
+    """With ranks of 16 bits where they fit: half to send."""
+    if len(cells.distinct) == 0 or int(cells.distinct.max()) > 0xFFFF:
+        return cells
+    return replace(cells, ranks=np.ascontiguousarray(cells.ranks, dtype=np.uint16))
+
+
+def _killed(failure: BaseException) -> bool:
+    from distributed.scheduler import KilledWorker
+
+    return isinstance(failure, KilledWorker)
+
+
+def _address(client: Any) -> str:
+    scheduler = client.scheduler
+    return "its address" if scheduler is None else str(scheduler.address)
+
+
+__all__ = ["Exchange"]

@@ -1,0 +1,75 @@
+"""A worker of Dask that evaluates cuts of the root for a search elsewhere: see `remote`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+from distributed import Worker, WorkerPlugin, get_worker
+from distributed.worker import thread_state
+
+from odtdsl.backends.exact.lowering import Features
+from odtdsl.base import engine
+from odtdsl.base.diagnostics.model import error
+
+Data = tuple[Features, Mapping[str, Any]]
+"""A problem as it travels: its table, and what else `engine.ClassProblem` takes, by name."""
+
+_problems: dict[str, Data] = {}
+_held: dict[tuple[str, int], engine.RemoteProblem] = {}
+"""By token and thread: the engine's is for one thread at a time."""
+_lock = threading.Lock()
+
+
+@dataclass
+class ProblemPlugin(WorkerPlugin):  # type: ignore[misc, unused-ignore]
+    """A problem under a token, on each worker for as long as it is searched."""
+
+    token: str
+    made_by: str
+    data: Data
+
+    def setup(self, worker: Worker) -> None:
+        """Keep it.
+
+        Raises
+        ------
+        OdtError
+            U347: this machine has another version of the package.
+        """
+        mine = version("odtdsl")
+        if self.made_by != mine:
+            raise error("U347", f"a worker has odtdsl {mine}, not {self.made_by}")
+        with _lock:
+            _problems[self.token] = self.data
+
+    def teardown(self, worker: Worker) -> None:
+        """Let it go."""
+        with _lock:
+            _problems.pop(self.token, None)
+            for key in [key for key in _held if key[0] == self.token]:
+                del _held[key]
+
+
+def evaluate(token: str, cut: bytes) -> bytes | None:
+    """What became of a cut; None where it is no longer wanted."""
+    key = (token, threading.get_ident())
+    with _lock:
+        held = _held.get(key)
+        if held is None:
+            cells, arguments = _problems[token]
+            held = engine.RemoteProblem(engine.ClassProblem(cells.table(), **arguments))
+            _held[key] = held
+    tasks, name = get_worker().state.tasks, thread_state.key
+
+    def unwanted() -> bool:
+        task = tasks.get(name)
+        return task is None or task.state == "cancelled"
+
+    return held.evaluate(cut, interrupted=unwanted)
+
+
+__all__ = ["ProblemPlugin", "evaluate"]

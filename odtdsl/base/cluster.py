@@ -1,0 +1,129 @@
+"""Workers on other machines, or of this one: clusters of Dask."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
+
+LOCAL = re.compile(r"local:([1-9]\d{0,3})")
+"""An address that stands for so many worker processes of this machine."""
+
+
+class Cluster:
+    """A client of Dask, and what became of the cluster.
+
+    Attributes
+    ----------
+    lost
+        Why it can no longer be used; empty as long as it can.
+    cuts
+        How many sub-problems its workers have solved.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.lost = ""
+        self.cuts = 0
+
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """A warning where the cluster was lost, or had nothing to do."""
+        if self.lost:
+            return (
+                Diagnostic(
+                    code="B111",
+                    severity="warning",
+                    message=f"the search ended because the cluster was lost: {self.lost}",
+                    helps=("save the model with `--out`, and start again from it: `--start FILE`",),
+                ),
+            )
+        if self.cuts:
+            return ()
+        return (
+            Diagnostic(
+                code="B112",
+                severity="warning",
+                message="the cluster had nothing to do: this machine solved the problem alone",
+                notes=(
+                    (
+                        "only large searches by sorted scans are shared: of depth 4 or more, or "
+                        "of depth 3 on more than a million cells"
+                    ),
+                ),
+                helps=("omit `--cluster`",),
+            ),
+        )
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Cluster]:
+    """The cluster at an address, left again at the end.
+
+    Parameters
+    ----------
+    address
+        Of a scheduler, `tcp://host:8786`; or `local:N` for N processes of this machine, each with
+        one thread.
+
+    Raises
+    ------
+    OdtError
+        U347: Dask is not installed, or nothing responds.
+    """
+    local = LOCAL.fullmatch(address)
+    if local is None and address.startswith("local"):
+        raise error(
+            "U347",
+            f"`{address}` is no cluster",
+            helps=("write `local:2` for two processes of this machine, or `tcp://HOST:8786`",),
+        )
+    client = dask_client(None if local else address, int(local[1]) if local else None)
+    try:
+        yield Cluster(client)
+    finally:
+        client.close()
+
+
+def dask_client(address: str | None, workers: int | None) -> Any:
+    """A client of the scheduler at an address, or of new processes of this machine.
+
+    Parameters
+    ----------
+    address
+        `tcp://host:8786`; None for new processes.
+    workers
+        Processes without an address, one thread each; None for one per processor.
+
+    Raises
+    ------
+    OdtError
+        U347: Dask is not installed, or nothing responds.
+    """
+    if find_spec("distributed") is None:
+        raise error("U347", "`dask` is not installed", helps=('pip install "odtdsl[distributed]"',))
+    from distributed import Client
+
+    own = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
+    try:
+        return Client(address, set_as_default=False, **({} if address else own))
+    except (OSError, ValueError, TimeoutError) as failure:
+        raise unreachable("dask", address, failure) from None
+
+
+def unreachable(kind: str, address: str | None, failure: Exception) -> OdtError:
+    """U347: no such cluster responds."""
+    where = f" at {address}" if address else ""
+    return error(
+        "U347",
+        f"no {kind} cluster{where} responds: {failure}",
+        helps=("start one: `dask scheduler`, and `dask worker ADDRESS` on each machine",)
+        if kind == "dask"
+        else (),
+    )
+
+
+__all__ = ["LOCAL", "Cluster", "connected", "dask_client", "unreachable"]

@@ -1,0 +1,81 @@
+// Cuts of the root that other processes evaluate, and how they travel.
+//
+// Whoever proves keeps the root's queue and its incumbent, and hands out cuts under the bound of
+// the moment. Every answer is true by itself, whenever it comes and whatever became of the
+// incumbent: a side's value is a lower bound or exact. So cuts may be lost, evaluated twice, or
+// merged in any order. Both ends are of one version, on processors of one byte order.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "odt/counters.hpp"
+#include "odt/plan.hpp"
+#include "odt/search.hpp"
+
+namespace odt {
+
+struct RemoteCut {
+  Shape shape;
+  std::size_t feature;
+  Interval interval;  // its records are `low` and `high`
+  CutRecord low, high;
+  Loss best, cutoff;  // as Branch has them
+  std::int32_t cut, division;
+};
+
+struct RemoteValue {
+  CutValue value;
+  Counters counters;
+  std::uint64_t work = 0;
+};
+
+// What an `Elsewhere` answers. It is given more cuts and waits a moment. With `drop`, those given
+// before are no longer wanted.
+struct Returned {
+  bool over = false;                                          // nothing more will come
+  std::size_t room = 0;                                       // so many cuts may be away
+  std::vector<std::pair<std::uint64_t, RemoteValue>> values;  // by number, from 0 as given
+};
+
+std::string packed(const RemoteCut& cut);
+std::string packed(const RemoteValue& value);
+// Both throw invalid_argument where the text is of another version.
+RemoteCut cut_of(const std::string& text);
+RemoteValue value_of(const std::string& text);
+
+// What evaluates cuts of one problem's root; one thread at a time.
+class RootCuts {
+ public:
+  virtual ~RootCuts() = default;
+  // Throws Stop, after which another must be made; invalid_argument for a cut of another problem.
+  virtual RemoteValue evaluate(const RemoteCut& cut) = 0;
+};
+template <class R>
+std::unique_ptr<RootCuts> root_cuts(const Dataset& data, Control& control, std::size_t memory);
+extern template std::unique_ptr<RootCuts> root_cuts<std::uint16_t>(const Dataset&, Control&,
+                                                                   std::size_t);
+extern template std::unique_ptr<RootCuts> root_cuts<std::uint32_t>(const Dataset&, Control&,
+                                                                   std::size_t);
+
+// A problem with what evaluates its cuts, made at the first of them.
+class RemoteProblem {
+ public:
+  RemoteProblem(Problem problem, std::size_t memory_limit);
+  ~RemoteProblem();
+  // Nothing where it was interrupted.
+  std::optional<RemoteValue> evaluate(const RemoteCut& cut, std::function<bool()> interrupted);
+
+ private:
+  struct Made;
+  Problem problem_;
+  Options options_;
+  std::unique_ptr<Made> made_;
+};
+
+}  // namespace odt

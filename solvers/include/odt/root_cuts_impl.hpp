@@ -1,0 +1,64 @@
+#pragma once
+
+#include <stdexcept>
+
+#include "odt/elsewhere.hpp"
+#include "odt/search_impl.hpp"
+
+namespace odt {
+
+// A pair array costs its rows times the width of a rank; beyond this much, children gather instead.
+template <class R>
+bool pairs_fit(const Dataset& data, std::size_t memory_limit) {
+  const std::size_t limit = memory_limit ? memory_limit : std::size_t{1} << 28;
+  return data.features() * data.features() * data.rows() * sizeof(R) * 3 <= limit;
+}
+
+template <class R>
+class RootCutsOf final : public RootCuts {
+ public:
+  RootCutsOf(const Dataset& data, Control& control, std::size_t memory)
+      : data_(data), control_(control), search_(control, memory) {
+    view_.make_root(data, pairs_fit<R>(data, control.options().memory_limit));
+  }
+
+  RemoteValue evaluate(const RemoteCut& cut) override {
+    check(cut);
+    const std::uint64_t began = Control::own_work();
+    search_.counters = Counters{};
+    const Ask ask{data_.problem.leaf_rows, data_.problem.must >= 0, 0};
+    Branch<R> node(search_, view_, 0, cut.shape, cut.best, 0, ask);
+    if (!node.resume(cut.low, cut.high, cut.division))
+      throw std::invalid_argument("a cut of another problem");
+    node.set_cutoff(cut.cutoff);
+    Interval around = cut.interval;
+    around.low_record = 0;
+    around.high_record = 1;
+    RemoteValue answer;
+    answer.value = node.evaluate(search_, {cut.feature, cut.cut, cut.division, around});
+    answer.counters = search_.counters;
+    answer.work = Control::own_work() - began;
+    return answer;
+  }
+
+ private:
+  void check(const RemoteCut& cut) const {
+    const auto rows = static_cast<std::int32_t>(data_.rows());
+    const Interval& i = cut.interval;
+    if (cut.feature >= data_.features() || i.low < 0 || i.low >= cut.cut || cut.cut >= i.high ||
+        i.high > rows || cut.shape.depth < 3 || cut.shape.depth > data_.problem.depth)
+      throw std::invalid_argument("a cut of another problem");
+  }
+
+  const Dataset& data_;
+  Control& control_;
+  Search<R> search_;
+  View<R> view_;
+};
+
+template <class R>
+std::unique_ptr<RootCuts> root_cuts(const Dataset& data, Control& control, std::size_t memory) {
+  return std::make_unique<RootCutsOf<R>>(data, control, memory);
+}
+
+}  // namespace odt

@@ -1,0 +1,354 @@
+"""A search shared with a cluster: exact whatever becomes of its parts, and told where it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from engine_oracle import INFINITE, brute_force, loss_table, narrow, rank_columns, tree_loss
+from scale import scaled
+
+import odtdsl
+from odtdsl.backends.exact import remote
+from odtdsl.base import _engine
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.interfaces.cli.main import app
+
+pytest.importorskip("distributed", reason="Dask is not installed: pip install distributed")
+
+
+# ---- the engine's side, without a cluster
+
+
+class Disorder:
+    """Workers that answer late, in any order, twice, or never: a lost cut is given again."""
+
+    def __init__(self, seed: int, problem: _engine.ClassProblem) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.workers = [_engine.RemoteProblem(problem) for _ in range(3)]
+        self.given = 0
+        self.away: dict[int, bytes] = {}
+        self.stale: list[tuple[int, bytes]] = []
+        self.room = int(self.rng.integers(1, 9))
+
+    def __call__(self, cuts: Any, drop: bool) -> tuple[int, list[tuple[int, bytes]]]:
+        if drop:
+            self.away.clear()
+        for cut in cuts:
+            self.away[self.given] = cut
+            self.given += 1
+        back = []
+        for number in list(self.away):
+            if self.rng.random() < 0.4:
+                continue  # not yet, or its worker died
+            worker = self.workers[int(self.rng.integers(3))]
+            answer = worker.evaluate(self.away[number])
+            assert answer is not None
+            if self.rng.random() < 0.8:
+                del self.away[number]  # otherwise it comes twice
+            back.append((number, answer))
+            self.stale.append((number, answer))
+        self.rng.shuffle(back)  # type: ignore[arg-type]
+        if self.stale and self.rng.random() < 0.2:
+            back.append(self.stale[0])
+        return self.room, [(int(number), answer) for number, answer in back]
+
+
+def drawn(rng: np.random.Generator) -> tuple[Any, Any, Any, int, dict[str, Any], dict[str, Any]]:
+    """Ranks, distinct, labels, classes, what else the engine takes, and what brute force does."""
+    n, p, classes = int(rng.integers(4, 13)), int(rng.integers(1, 4)), int(rng.integers(2, 4))
+    ranks, distinct = rank_columns(rng.integers(0, int(rng.integers(2, n + 2)), size=(n, p)))
+    labels = rng.integers(0, classes, size=n).astype(np.int32)
+    weights = rng.integers(0, 6, size=n).astype(np.int64) if rng.random() < 0.4 else None
+    costs = None
+    if rng.random() < 0.3:
+        costs = rng.integers(0, 8, size=(classes, classes)).astype(np.int64)
+    allowed = None
+    if rng.random() < 0.3:
+        allowed = [None if rng.random() < 0.3 else rng.random(d) < 0.5 for d in distinct]
+    leaves = int(rng.integers(2, 17)) if rng.random() < 0.4 else None
+    price = int(rng.integers(0, 4)) if rng.random() < 0.4 else 0
+    least = int(rng.integers(1, n // 2 + 1)) if rng.random() < 0.3 else 1
+    must = int(rng.integers(p)) if rng.random() < 0.2 else None
+    given = {
+        "weights": weights,
+        "costs": costs,
+        "max_leaves": leaves,
+        "leaf_price": price,
+        "min_leaf_rows": least,
+        "column": np.arange(p, dtype=np.int32) if must is not None else None,
+        "must_column": -1 if must is None else must,
+    }
+    forced = {"leaves": leaves, "price": price, "leaf_rows": least, "must": must}
+    return ranks, distinct, labels, classes, given, {**forced, "allowed": allowed}
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_cuts_may_come_back_late_twice_or_in_any_order(block: int) -> None:
+    shared = 0
+    for seed in range(block, 4 * scaled(1500), 4):
+        rng = np.random.default_rng(seed)
+        ranks, distinct, labels, classes, given, forced = drawn(rng)
+        depth = int(rng.integers(4, 6))
+        table = _engine.RankTable(narrow(ranks), distinct, forced["allowed"])
+        problem = _engine.ClassProblem(table, labels, classes, depth, **given)
+        loss = loss_table(labels, classes, given["weights"], given["costs"])
+        best = brute_force(ranks, loss, depth, **forced)
+        workers = Disorder(seed, problem)
+        found = _engine.solve(problem, _engine.Limits(method="sorted"), elsewhere=workers)
+        shared += workers.given > 0
+        if best >= INFINITE:
+            assert found.status == "infeasible", seed
+            continue
+        assert (found.status, found.objective, found.bound) == ("optimal", best, best), seed
+        assert tree_loss(found.tree, ranks, loss, price=given["leaf_price"]) == best, seed
+    assert shared > 20
+
+
+def noise(rows: int, columns: int, seed: int = 0) -> pd.DataFrame:
+    """Numbers that say little of a class: long to prove."""
+    rng = np.random.default_rng(seed)
+    cells = rng.random((rows, columns))
+    y = (cells[:, 0] + cells[:, 1] + 0.8 * rng.random(rows) > 1.4).astype(int)
+    return pd.DataFrame({**{f"x{i}": cells[:, i] for i in range(columns)}, "y": y})
+
+
+SPEC = "data frame target y tree depth <= 4 minimize errors solve using exact"
+
+
+def test_what_ends_an_exchange_ends_the_search_with_its_bound() -> None:
+    rng = np.random.default_rng(0)
+    ranks, distinct = rank_columns(rng.random((150, 4)))
+    labels = rng.integers(0, 2, size=150).astype(np.int32)
+    problem = _engine.ClassProblem(_engine.RankTable(ranks, distinct), labels, 2, 4)
+    best = _engine.solve(problem, _engine.Limits(method="sorted")).objective
+    assert best is not None
+    worker, left = _engine.RemoteProblem(problem), [20]
+    away: list[tuple[int, bytes]] = []
+    given = [0]
+
+    def until_gone(cuts: Any, drop: bool) -> tuple[int, list[tuple[int, bytes]]] | None:
+        for cut in cuts:
+            answer = worker.evaluate(cut)
+            assert answer is not None
+            away.append((given[0], answer))
+            given[0] += 1
+        left[0] -= 1
+        back = list(away)
+        away.clear()
+        return (1, back) if left[0] > 0 else None
+
+    found = _engine.solve(problem, _engine.Limits(method="sorted"), elsewhere=until_gone)
+    assert found.status == "feasible"
+    assert found.objective is not None
+    assert found.bound <= best <= found.objective
+
+    def raises(cuts: Any, drop: bool) -> None:
+        raise RuntimeError("as it was raised")
+
+    with pytest.raises(RuntimeError, match="as it was raised"):
+        _engine.solve(problem, _engine.Limits(method="sorted"), elsewhere=raises)
+
+
+def test_cuts_of_another_problem_or_version_are_refused() -> None:
+    rng = np.random.default_rng(0)
+    made = []
+    for rows, columns in ((150, 4), (40, 1)):
+        ranks, distinct = rank_columns(rng.random((rows, columns)))
+        labels = rng.integers(0, 2, size=rows).astype(np.int32)
+        table = _engine.RankTable(ranks, distinct)
+        made.append(_engine.ClassProblem(table, labels, 2, 4))
+    seen: list[bytes] = []
+
+    def first(cuts: Any, drop: bool) -> None:
+        seen.extend(cuts)
+
+    _engine.solve(made[0], _engine.Limits(method="sorted"), elsewhere=first)
+    other = _engine.RemoteProblem(made[1])
+    with pytest.raises(ValueError, match="another version"):
+        other.evaluate(seen[0][:-1])
+    with pytest.raises(ValueError, match="another problem"):
+        other.evaluate(seen[0])
+    mine = _engine.RemoteProblem(made[0])
+    assert mine.evaluate(seen[0]) is not None
+
+
+# ---- on workers of Dask
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as made:
+        yield made
+
+
+@pytest.fixture
+def client(cluster: Any) -> Iterator[Any]:
+    from distributed import Client
+
+    with Client(cluster, set_as_default=False) as made:
+        made.wait_for_workers(2, timeout=60)
+        yield made
+
+
+def kept(result: Any) -> tuple[Any, ...]:
+    return result.status, result.objective, result.stages[0].bound, result.stages[0].proven
+
+
+def codes(result: Any) -> list[str]:
+    return [one.code for one in result.warnings]
+
+
+def test_two_workers_prove_what_one_machine_proves(client: Any) -> None:
+    rows = noise(160, 4)
+    alone = odtdsl.solve(SPEC, frame=rows)
+    shared = odtdsl.solve(SPEC, frame=rows, client=client)
+    assert kept(shared) == kept(alone)
+    assert shared.status == "optimal"
+    assert codes(shared) == codes(alone)
+    assert client.run(_problems_held) == dict.fromkeys(client.nthreads(), 0)
+
+
+def _problems_held() -> int:
+    from odtdsl.backends.exact import remote_worker
+
+    return len(remote_worker._problems) + len(remote_worker._held)
+
+
+def killed_while_solving(client: Any, rows: pd.DataFrame, seed: int) -> Any:
+    """The answer of a search one of whose workers is killed after some cuts."""
+    rng = np.random.default_rng(seed)
+    pids = client.run(os.getpid)
+    worker = pids[sorted(pids)[int(rng.integers(len(pids)))]]
+    cuts = int(rng.integers(1, 40))
+    began = threading.Event()
+
+    def kill() -> None:
+        """Once some cuts came back, so that others are away."""
+        began.wait(60)
+        os.kill(worker, signal.SIGKILL)
+
+    call = remote.Exchange._answer
+
+    def counted(self: remote.Exchange, number: int, future: Any) -> bytes | None:
+        answer = call(self, number, future)
+        if self.cluster.cuts >= cuts:
+            began.set()
+        return answer
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(remote.Exchange, "_answer", counted)
+        found = odtdsl.solve(SPEC, frame=rows, client=client)
+    assert began.is_set(), "the search was over before"
+    killer.join()
+    client.wait_for_workers(2, timeout=60)
+    return found
+
+
+def test_a_killed_worker_loses_nothing_but_its_task(client: Any) -> None:
+    rows = noise(300, 5)
+    assert kept(killed_while_solving(client, rows, 0)) == kept(odtdsl.solve(SPEC, frame=rows))
+
+
+@pytest.mark.nightly
+def test_twenty_killed_workers_change_nothing(client: Any) -> None:
+    rows = noise(400, 6)
+    alone = kept(odtdsl.solve(SPEC, frame=rows))
+    for seed in range(20):
+        assert kept(killed_while_solving(client, rows, seed)) == alone, seed
+
+
+def test_limits_end_a_shared_search_and_its_tasks(client: Any) -> None:
+    rows = noise(3000, 10)
+    began = time.monotonic()
+    found = odtdsl.solve(SPEC, frame=rows, client=client, within=3)
+    assert found.status == "feasible"
+    stage = found.stages[0]
+    assert stage.bound is not None
+    assert stage.value is not None
+    assert stage.bound <= stage.value
+    assert "B111" not in codes(found)
+    assert time.monotonic() - began < 30
+    waited = time.monotonic() + 30
+    while any(client.processing().values()) and time.monotonic() < waited:
+        time.sleep(0.1)
+    assert not any(client.processing().values())
+
+
+def test_the_scheduler_that_dies_leaves_the_best_tree() -> None:
+    from distributed import Client, LocalCluster
+
+    rows = noise(3000, 8)
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as made:
+        client = Client(made.scheduler_address, set_as_default=False)
+        client.wait_for_workers(1, timeout=60)
+        ended = threading.Timer(3, made.close)
+        ended.start()
+        found = odtdsl.solve(SPEC, frame=rows, client=client, within=60)
+        ended.join()
+        client.close()
+    assert found.status == "feasible"
+    assert found.tree is not None
+    assert found.seconds < 50
+    assert "B111" in codes(found)
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ("data frame target y: number tree depth <= 2 minimize mse", "trees of numbers"),
+        ("data frame target y tree depth <= 4 minimize errors solve using milp", "`milp`"),
+        (
+            "data frame target y tree depth <= 4 minimize errors "
+            "rule r: forall leaf: purity >= 60%",
+            "under these rules",
+        ),
+        (
+            "data frame target y diagram widths 1, 2, 2 minimize errors solve using exact",
+            "diagrams",
+        ),
+    ],
+)
+def test_what_one_machine_does_is_refused(spec: str, why: str) -> None:
+    with pytest.raises(OdtError) as refused:
+        odtdsl.solve(spec, frame=noise(40, 2), client=object())
+    first = refused.value.diagnostics[0]
+    assert first.code == "B110", first.message
+    assert why in first.message
+
+
+def test_a_cluster_without_work_is_told(client: Any) -> None:
+    found = odtdsl.solve(SPEC.replace("4", "2"), frame=noise(60, 2), client=client)
+    assert found.status == "optimal"
+    assert "B112" in codes(found)
+
+
+def test_the_command_line_shares_and_refuses(tmp_path: Path) -> None:
+    noise(150, 3).to_csv(tmp_path / "rows.csv", index=False)
+    spec = tmp_path / "spec.odt"
+    spec.write_text(SPEC.replace("frame", '"rows.csv"'))
+    shared = CliRunner().invoke(app, ["solve", str(spec), "--cluster", "local:1"])
+    assert shared.exit_code == 0
+    assert "optimal: proven" in shared.output
+    assert "warning" not in shared.output
+    for arguments, code in (
+        (["--cluster", "local:0"], "U347"),
+        (["--cluster", "tcp://127.0.0.1:9"], "U347"),
+        (["--cluster", "local:2", "--all-optimal"], "B110"),
+    ):
+        refused = CliRunner().invoke(app, ["solve", str(spec), *arguments])
+        assert refused.exit_code == (2 if code[0] == "U" else 1)
+        assert code in refused.output
