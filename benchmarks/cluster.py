@@ -29,7 +29,10 @@ from measures import sets
 from odtdsl import solve
 from odtdsl.backends.exact import remote
 from odtdsl.base import engine
+from odtdsl.base.cluster import Cluster
+from odtdsl.driver import pipeline
 from odtdsl.driver.result import Result
+from odtdsl.interfaces.api.reading import spec_of
 
 SPEC = "data frame target y: class tree depth <= {} minimize errors solve using exact"
 TABLES = 16
@@ -99,7 +102,8 @@ def simulated(frame: pd.DataFrame, depth: int, workers: int, latency: float) -> 
     """A line of the table."""
     Simulated.workers, Simulated.latency = workers, latency
     remote.Exchange = Simulated  # type: ignore[assignment, misc]
-    result = solve(SPEC.format(depth), frame=frame, client=object())
+    analysis = spec_of(SPEC.format(depth)).analyse(frame=frame)
+    result = pipeline.solve(analysis, cluster=Cluster(None))
     last = Simulated.last
     print(
         f"{workers:>8,}  {last.now:>9.1f}  {last.busy:>9.1f}  {last.here:>6.1f}  "

@@ -23,7 +23,10 @@ from odtdsl.base import _engine
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.interfaces.cli.main import app
 
-pytest.importorskip("distributed", reason="Dask is not installed: pip install distributed")
+remote_worker = pytest.importorskip(
+    "odtdsl.backends.exact.remote_worker",
+    reason="Dask is not installed: pip install distributed",
+)
 
 
 # ---- the engine's side, without a cluster
@@ -221,8 +224,6 @@ def test_two_workers_prove_what_one_machine_proves(client: Any) -> None:
 
 
 def _problems_held() -> int:
-    from odtdsl.backends.exact import remote_worker
-
     return len(remote_worker._problems) + len(remote_worker._held)
 
 
@@ -322,12 +323,33 @@ def test_the_scheduler_that_dies_leaves_the_best_tree() -> None:
         ),
     ],
 )
-def test_what_one_machine_does_is_refused(spec: str, why: str) -> None:
+def test_what_one_machine_does_is_refused(client: Any, spec: str, why: str) -> None:
     with pytest.raises(OdtError) as refused:
-        odtdsl.solve(spec, frame=noise(40, 2), client=object())
+        odtdsl.solve(spec, frame=noise(40, 2), client=client)
     first = refused.value.diagnostics[0]
     assert first.code == "B110", first.message
     assert why in first.message
+
+
+def test_what_is_no_client_is_refused() -> None:
+    with pytest.raises(OdtError) as refused:
+        odtdsl.solve(SPEC, frame=noise(40, 2), client="tcp://127.0.0.1:8786")
+    assert refused.value.diagnostics[0].code == "U401"
+
+
+def test_a_worker_that_cannot_do_it_ends_the_search_with_the_best_tree(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote_worker, "evaluate", _fails)
+    found = odtdsl.solve(SPEC, frame=noise(160, 4), client=client)
+    assert found.status == "feasible"
+    assert found.tree is not None
+    lost = [one for one in found.warnings if one.code == "B111"]
+    assert "RuntimeError: not here" in lost[0].message
+
+
+def _fails(token: str, cut: bytes) -> bytes:
+    raise RuntimeError("not here")
 
 
 def test_a_cluster_without_work_is_told(client: Any) -> None:

@@ -32,11 +32,14 @@ LOOK = 1.0
 PATIENCE = 60.0
 """Seconds without any worker after which a cluster is lost."""
 
+PATIENCE_WITH_ONE = 2.0
+"""Seconds in which an answer is fetched from the worker that has it."""
+
 EACH = 2
 """Cuts away for each thread of a worker: the one it evaluates, and the next."""
 
 REPEATS = 3
-"""How often a cut is given again that ended with several workers."""
+"""How often a cut is given again with which several workers ended or failed."""
 
 Arguments = Mapping[str, Any]
 """What `engine.ClassProblem` takes beside the table, by name."""
@@ -68,7 +71,7 @@ class Exchange:
         traceback: TracebackType | None,
     ) -> None:
         self._forget()
-        if self._sent and not self.cluster.lost:
+        if self._sent and self.client.status == "running":
             try:
                 self.client.unregister_worker_plugin(self.token)
             except (OSError, TimeoutError, ValueError, RuntimeError):
@@ -120,7 +123,10 @@ class Exchange:
 
         future = self.client.submit(evaluate, self.token, self._cuts[number], key=name, pure=False)
         self._away[number] = future
-        future.add_done_callback(lambda _: self._done.put(number))
+        self._watch(number)
+
+    def _watch(self, number: int) -> None:
+        self._away[number].add_done_callback(lambda _: self._done.put(number))
 
     def _send(self) -> None:
         """The problem, once to each worker, also to those that come later."""
@@ -130,7 +136,7 @@ class Exchange:
         plugin = ProblemPlugin(self.token, version("odtdsl"), self._data)
         try:
             self.client.register_plugin(plugin, name=self.token)
-        except (ImportError, AttributeError, OdtError) as failure:
+        except (ImportError, AttributeError, OdtError, TypeError, ValueError) as failure:
             raise error(
                 "U347",
                 f"the workers cannot take the problem: {failure}",
@@ -151,8 +157,11 @@ class Exchange:
             except Empty:
                 break
             future = self._away.get(number)
-            if future is None or not future.done():
-                continue  # of a cut that is no longer wanted, or was given again
+            if future is None:
+                continue  # of a cut that is no longer wanted
+            if not future.done():  # was given again, or its worker died with the answer
+                self._watch(number)
+                break
             if (answer := self._answer(number, future)) is not None:
                 answers.append((number, answer))
                 pause = 0.0
@@ -160,20 +169,21 @@ class Exchange:
 
     def _answer(self, number: int, future: Any) -> bytes | None:
         """What a future holds; otherwise its cut is given again, or the cluster lost."""
+        answer: bytes | None = None
+        why = "a worker stopped it"
         if future.status == "finished":
-            answer: bytes | None = future.result()
-            if answer is not None:
-                self.cluster.cuts += 1
-                del self._away[number], self._cuts[number]
-                return answer
-            why = "a worker stopped it"
+            try:
+                answer = future.result(timeout=PATIENCE_WITH_ONE)
+            except TimeoutError:  # its worker died with the answer; it is worked out again
+                self._watch(number)
+                return None
         elif future.status == "error":
             failure = future.exception()
-            if not _killed(failure):
-                raise failure
-            why = "several workers ended at the same sub-problem; perhaps they lack memory"
-        else:
-            why = "it forgot a sub-problem"
+            why = f"a worker failed ({type(failure).__name__}: {failure})"
+        if answer is not None:
+            self.cluster.cuts += 1
+            del self._away[number], self._cuts[number]
+            return answer
         self._repeats[number] = self._repeats.get(number, 0) + 1
         if self._repeats[number] > REPEATS:
             self.cluster.lost = why
@@ -186,7 +196,7 @@ class Exchange:
         away = list(self._away.values())
         self._away.clear()
         self._cuts.clear()
-        if away and not self.cluster.lost and self.client.status == "running":
+        if away and self.client.status == "running":
             self.client.cancel(away, force=True)
 
 
@@ -195,12 +205,6 @@ def _narrow(cells: Features) -> Features:
     if len(cells.distinct) == 0 or int(cells.distinct.max()) > 0xFFFF:
         return cells
     return replace(cells, ranks=np.ascontiguousarray(cells.ranks, dtype=np.uint16))
-
-
-def _killed(failure: BaseException) -> bool:
-    from distributed.scheduler import KilledWorker
-
-    return isinstance(failure, KilledWorker)
 
 
 def _address(client: Any) -> str:

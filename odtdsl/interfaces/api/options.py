@@ -19,6 +19,7 @@ from odtdsl.words.values import Numeric
 
 if TYPE_CHECKING:
     from odtdsl.base.back_ends import Value, Variant
+    from odtdsl.base.cluster import Cluster
     from odtdsl.compiler import Analysis
     from odtdsl.driver.alternatives import Near
     from odtdsl.predictors.predictor import Predictor
@@ -39,6 +40,26 @@ def analysed(model: SpecBuilder, began: float, seconds: float | None, inputs: In
     """The model resolved under a limit that counts from `began`, a `time.monotonic()` value."""
     with counting(began, seconds):
         return model.analyse(**inputs)
+
+
+def cluster_of(client: object) -> Cluster | None:
+    """The cluster of a client of Dask.
+
+    Raises
+    ------
+    OdtError
+        U401: it is none, or one for `await`.
+    """
+    if client is None:
+        return None
+    if not callable(getattr(client, "register_plugin", None)) or getattr(
+        client, "asynchronous", False
+    ):
+        helps = 'pass a client of Dask: `distributed.Client("tcp://HOST:8786")`'
+        raise values.wrong("client", client, helps)
+    from odtdsl.base.cluster import Cluster
+
+    return Cluster(client)
 
 
 def near_of(near: Numeric | str | None) -> Near | None:
@@ -104,4 +125,4 @@ def _said(**options: object) -> Options:
     return found
 
 
-__all__ = ["analysed", "limits_of", "near_of", "options_of", "start_of", "steady_of"]
+__all__ = ["analysed", "cluster_of", "limits_of", "near_of", "options_of", "start_of", "steady_of"]

@@ -8,11 +8,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from odtdsl.base.cluster import Cluster
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.interfaces.api.inputs import FilePath, Inputs
 from odtdsl.interfaces.api.options import (
     analysed,
+    cluster_of,
     limits_of,
     near_of,
     options_of,
@@ -207,7 +207,7 @@ def solve(
         report=progress,
         began=began,
         ledger=ledger,
-        cluster=None if client is None else Cluster(client),
+        cluster=cluster_of(client),
     )
     if proof is None:
         return result
