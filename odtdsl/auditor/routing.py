@@ -343,8 +343,9 @@ def _split_of(node: Node, rows: AuditRows, level: int, left: IntArray, right: In
 
 def _readable(model: Predictor, rows: AuditRows) -> None:
     """Let the predictor say what is wrong with cells that its tests cannot read."""
+    tested = set(model.tested)
     for type_ in model.features:
-        if type_.name in model.tested and not _fits(model, type_, rows):
+        if type_.name in tested and not _fits(model, type_, rows):
             model.apply(rows.table)
             raise error("X201", f"the cells of `{type_.name}` do not fit its type")
 

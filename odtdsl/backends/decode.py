@@ -45,6 +45,16 @@ def to_tree(core: Core, rows: Rows, raw: RawTree) -> Tree:
         the predictor than in the raw tree. Both are mistakes of this package.
     """
     evaluation = Evaluation(core, raw)
+    tree = unrouted(rows, evaluation)
+    other = np.flatnonzero(route(tree, rows.data.table) != evaluation.leaf_of)
+    if other.size:
+        raise internal(f"row {int(other[0])} of the training data reaches another leaf")
+    return tree
+
+
+def unrouted(rows: Rows, evaluation: Evaluation) -> Tree:
+    """As `to_tree`, without routing the rows through it: to compare trees, not to answer."""
+    core = evaluation.core
     done: list[TreeNode] = []
     # Backwards each node comes after its children: the left one is on top.
     for visit in reversed(evaluation.visits):
@@ -54,17 +64,13 @@ def to_tree(core: Core, rows: Rows, raw: RawTree) -> Tree:
         else:
             done.append(_leaf(rows, visit.rows, visit.node))
     target = rows.problem.target
-    tree = Tree(
+    return Tree(
         root=done.pop(),
         features=tuple(feature.type for feature in rows.problem.features),
         targets=target.names,
         classes=target.classes,
         task=target.kind,
     )
-    other = np.flatnonzero(route(tree, rows.data.table) != evaluation.leaf_of)
-    if other.size:
-        raise internal(f"row {int(other[0])} of the training data reaches another leaf")
-    return tree
 
 
 def internal(what: str) -> OdtError:

@@ -27,6 +27,7 @@ from odtdsl.driver.result import Result
 from odtdsl.predictors.nodes import Branch
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.tree import Tree
+from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawLeaf, RawTree, depth_of, walk
@@ -485,11 +486,12 @@ class _Collected:
 
     def __call__(self, raw: RawTree, values: tuple[Fraction, ...]) -> bool:
         """False once a tree comes that is one too many."""
-        from odtdsl.backends.decode import to_tree
+        from odtdsl.backends.decode import unrouted
         from odtdsl.predictors.function import function_of
 
         self.seen += 1
-        form = function_of(to_tree(self.core, self.rows, raw), self.missing)
+        evaluation = Evaluation(self.core, raw)
+        form = function_of(unrouted(self.rows, evaluation), self.missing)
         if form not in self.known and len(self.known) == self.most:
             return False
         leaves = sum(isinstance(node, RawLeaf) for node, _ in walk(raw))
