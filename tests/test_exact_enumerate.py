@@ -152,7 +152,7 @@ def test_a_list_that_ends_early_says_so_and_has_the_best() -> None:
 
 
 def test_a_time_limit_keeps_what_was_found() -> None:
-    found = odtdsl.parse(MANY).alternatives(near="30 errors", most=10**6, within=1.5)
+    found = odtdsl.parse(MANY).alternatives(near="60 errors", most=10**6, within=1.5)
     assert found.trees
     assert (found.complete, found.stopped) == (False, "time")
     assert all(tree.audit.holds for tree in found.trees)

@@ -22,6 +22,7 @@ _BEGINNINGS = {
     rb"<style>(\.odt )?" + _STYLED,
     "a graph": rb"digraph (tree|diagram) \{\n  graph \[[^\n]*\];\n  node \[[^\n]*\];\n",
     "a report": rb"<!DOCTYPE html>\s.*<title>[^<]*: odtdsl report</title>",
+    "a chooser": rb"<!DOCTYPE html>\s.*<title>[^<]*: odtdsl chooser</title>",
     "a program": rb"[\\*%] a decision (tree of depth \d+ at most,|diagram) "
     rb"by mixed-integer programming",
     "a legend": rb'\{\s*"format": "(lp|mps|mzn|cnf|wcnf|opb)",\s*"(what|objective)":',

@@ -76,6 +76,9 @@ class Solve(OnSpec):
     most: Annotated[int | None, Option(help="Maximum number of trees to list; default 1000.")] = (
         None
     )
+    chooser: Annotated[
+        Path | None, Option(help="Write a page to choose from the listed trees.")
+    ] = None
     proof: Annotated[
         Path | None, Option(help="Write a proof that no tree is better (sat, exact).")
     ] = None
@@ -106,7 +109,14 @@ class Solve(OnSpec):
         ends = _ends(self.gap, self.until)
         memory = None if self.memory is None else parse_memory(self.memory)
         problem = self.problem()
+        if self.chooser is not None and wish is None:
+            raise error(
+                "U313",
+                "`--chooser` applies to lists of trees only",
+                helps=("add `--near 1%`, or `--all-optimal`",),
+            )
         outputs = {"out": self.out, "svg": self.svg, "dot": self.dot, "proof": self.proof}
+        outputs |= {"chooser": self.chooser}
         check_outputs(outputs, (*files_of(problem), ("the start", self.start)), self.force)
         seconds = None if self.within is None else parse_seconds(self.within)
         with counting(began, seconds):
@@ -141,7 +151,7 @@ class Solve(OnSpec):
                     analysis,
                     *wish,
                     self.as_json,
-                    (self.out, self.svg, self.dot),
+                    (self.out, self.svg, self.dot, self.chooser),
                     began=began,
                     **options,
                 )
@@ -297,10 +307,10 @@ def _list_trees(
     near: Near | None,
     most: int,
     as_json: bool,
-    paths: tuple[Path | None, Path | None, Path | None],
+    paths: tuple[Path | None, Path | None, Path | None, Path | None],
     **options: Any,
 ) -> int:
-    """`--all-optimal` and `--near`; files get the best tree."""
+    """`--all-optimal` and `--near`; files get the best tree, the last one all of them."""
     from odtdsl.driver.alternatives import alternatives
     from odtdsl.interfaces.cli.progress import Waiting
     from odtdsl.presentation import console
@@ -316,7 +326,13 @@ def _list_trees(
 
     best = found.trees[0].tree if found.trees else None
     notes = None if best is None else missing_in(best, analysis)
-    deliver(answer, *pictures(best, *paths, notes=notes))
+    *drawn, chooser = paths
+    writes = list(pictures(best, *drawn, notes=notes))
+    if chooser is not None and best is not None:
+        from odtdsl.presentation.chooser import write
+
+        writes.append(lambda: write(found, analysis, chooser))
+    deliver(answer, *writes)
     return STATUS_CODES[found.status]
 
 

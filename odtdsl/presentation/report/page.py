@@ -57,7 +57,7 @@ def page(subject: Subject) -> str:
     script = _file("page.js")
     parts = [part(subject) for part in PARTS]
     return Template(_file("page.html")).substitute(
-        policy=text(_policy(css, script)),
+        policy=text(policy(css, script)),
         title=text(f"{subject.name}: odtdsl report"),
         css=css,
         script=script,
@@ -75,7 +75,8 @@ def _contents(parts: list[Markup]) -> Iterator[Markup]:
             yield tag("li", tag("a", part.heading, href=f"#{part.anchor}"))
 
 
-def _policy(css: str, script: str) -> str:
+def policy(css: str, script: str) -> str:
+    """The content security policy of a page that loads nothing and runs one script."""
     return (
         f"default-src 'none'; style-src {_hash(css)}; script-src {_hash(script)}; "
         "base-uri 'none'; form-action 'none'"
