@@ -38,7 +38,7 @@ from odtdsl.backends.exact.lowering import (
     to_raw,
 )
 from odtdsl.backends.exact.packed import Packed
-from odtdsl.backends.exact.plain_rules import PlainRules, plain_rules
+from odtdsl.backends.exact.plain_rules import PlainRules, beyond_plain, plain_rules
 from odtdsl.backends.exact.ruled import ruled_objections
 from odtdsl.backends.exact.ruled_search import RuledSearch
 from odtdsl.backends.exact.shapes import refuted
@@ -257,11 +257,11 @@ def _special(core: Core) -> tuple[Need, ...]:
 @lru_cache(maxsize=1)  # asked for by the choice, its starts, and the search
 def plain_of(core: Core) -> PlainRules | None:
     """The rules of a problem, if the plain search, the fastest, expresses all of it."""
+    rest = beyond_plain(core)
+    if _special(rest) or any(True for _ in objections(rest)):
+        return None  # before the rules on paths become an automaton, which may take long
     found = plain_rules(core)
-    if found is None:
-        return None
-    rules, rest = found
-    return None if _special(rest) or any(True for _ in objections(rest)) else rules
+    return None if found is None else found[0]
 
 
 class PlainSearch(StackedSearch):

@@ -69,9 +69,7 @@ def plain_rules(core: Core) -> tuple[PlainRules, Core] | None:
     one whose states allow all that the states behind them do: the bounds rest on it.
     """
     used = [clause for clause in core.clauses if _used(clause) is not None]
-    along = [clause for clause in core.clauses if clause.literals and on_paths(clause)]
-    taken = {id(c) for c in (*used, *along)}
-    taken |= {id(c) for c in core.clauses if leaf_rows(c) is not None}
+    along = [clause for clause in core.clauses if _along(clause)]
     asked = [found for clause in used if (found := _used(clause)) is not None]
     must = {column for column, positive in asked if positive}
     forbidden = {column for column, positive in asked if not positive}
@@ -88,7 +86,20 @@ def plain_rules(core: Core) -> tuple[PlainRules, Core] | None:
         must=next(iter(must), None),
         forbidden=frozenset(forbidden),
     )
-    return rules, replace(core, clauses=tuple(c for c in core.clauses if id(c) not in taken))
+    return rules, beyond_plain(core)
+
+
+def beyond_plain(core: Core) -> Core:
+    """The core without the rules that the plain search may take."""
+
+    def taken(clause: Clause) -> bool:
+        return _used(clause) is not None or _along(clause) or leaf_rows(clause) is not None
+
+    return replace(core, clauses=tuple(c for c in core.clauses if not taken(c)))
+
+
+def _along(clause: Clause) -> bool:
+    return bool(clause.literals) and on_paths(clause)
 
 
 def _used(clause: Clause) -> tuple[int, bool] | None:

@@ -97,10 +97,17 @@ class _Falls:
         ]
         self.cheapest = min(0, *(each for each, _ in self.tests)) if self.tests else 0
         self.once = {key: amount for _, once in self.tests for key, amount in once}
+        self._known: dict[tuple[frozenset[int], int | None], float] = {}
 
     def furthest(self, kept: frozenset[int], left: int | None) -> float:
         if left == 0:
             return 0
+        key = (kept, left)
+        if key not in self._known:
+            self._known[key] = self._furthest(kept, left)
+        return self._known[key]
+
+    def _furthest(self, kept: frozenset[int], left: int | None) -> float:
         unpaid = {key: amount for key, amount in self.once.items() if key not in kept}
         if left is None:
             return -inf if self.cheapest < 0 else sum(unpaid.values())
