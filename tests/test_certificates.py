@@ -186,3 +186,78 @@ def test_a_plan_says_whether_certificates_cover_a_spec(tmp_path: Path) -> None:
         command = [sys.executable, "-m", "odtdsl", "plan", "s.odt"]
         told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
         assert f"certificate: {says}" in told.stdout
+
+
+def test_a_certificate_without_a_feature_a_cut_or_a_row_is_refused(tmp_path: Path) -> None:
+    """The problem that a certificate states is compared with that of the spec and its data."""
+    rng = np.random.default_rng(5)
+    frame: dict[str, list[Any]] = {f"x{i}": rng.integers(0, 9, 40).tolist() for i in range(3)}
+    frame["y"] = [f"c{k}" for k in rng.integers(0, 2, 40)]
+    spec = (
+        "data frame target y: class tree depth <= 3 minimize errors"
+        " rule cut: forall split: threshold(x0) <= 5"
+    )
+    path = tmp_path / "a.cert"
+    result = odtdsl.solve(spec, frame=frame, using="exact", proof=path)
+    assert odtdsl.check_proof(path, spec, result, frame=frame)
+    _, text, steps = pieces(path)
+    lines = text.decode().splitlines(keepends=True)
+    cuts = next(i for i, line in enumerate(lines) if line.startswith("feature\tcuts"))
+    number = next(i for i, line in enumerate(lines) if line.startswith("feature\tnumber"))
+    fewer_cuts = lines[cuts].rstrip("\n").rsplit("\t", 1)[0] + "\n"
+    shorter = next(i for i, line in enumerate(lines) if line.startswith("depth"))
+    forged = {
+        "a feature": lines[:number] + lines[number + 1 :],
+        "a cut": [*lines[:cuts], fewer_cuts, *lines[cuts + 1 :]],
+        "a level": [*lines[:shorter], "depth\t2\n", *lines[shorter + 1 :]],
+        "a loss": [line.replace("loss\t0\t1", "loss\t0\t0") for line in lines],
+    }
+    for what, changed in forged.items():
+        assert changed != lines, what
+        body = "".join(changed).encode()
+        path.write_bytes(MAGIC + f"{len(body)}\n".encode() + body + bytes(steps))
+        with pytest.raises(odtdsl.OdtError, match="P104"):
+            odtdsl.check_proof(path, spec, result, frame=frame)
+    fewer = {name: cells[1:] for name, cells in frame.items()}
+    path.write_bytes(MAGIC + f"{len(text)}\n".encode() + text + bytes(steps))
+    with pytest.raises(odtdsl.OdtError, match="P103"):
+        odtdsl.check_proof(path, spec, frame=fewer)
+
+
+@pytest.mark.nightly
+def test_bytes_crash_nothing_with_sanitizers(tmp_path: Path) -> None:
+    """Addresses and undefined behaviour are watched while certificates and rows are damaged."""
+    import shutil
+
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("no C++ compiler")
+    source = Path(__file__).parent.parent / "solvers" / "check" / "odtcheck.cpp"
+    program = tmp_path / "odtcheck"
+    words = ("-O1", "-g", "-std=c++17", "-fsanitize=address,undefined", "-fno-sanitize-recover")
+    built = subprocess.run([compiler, *words, source, "-o", program], capture_output=True)
+    if built.returncode:
+        pytest.skip("the compiler has no sanitizers")
+    path = tmp_path / "a.cert"
+    for seed in range(scaled(500)):
+        rng = np.random.default_rng(seed)
+        if seed % 50 == 0:
+            while True:
+                spec, frame = spec_of(rng)
+                if odtdsl.solve(spec, frame=frame, using="exact", proof=path).tree is not None:
+                    break
+            whole, rows = path.read_bytes(), Path(f"{path}.csv").read_bytes()
+        damaged = [bytearray(whole), bytearray(rows)]
+        raw = damaged[0 if rng.random() < 0.8 else 1]
+        for _ in range(int(rng.integers(1, 6))):
+            raw[int(rng.integers(len(raw)))] = int(rng.integers(256))
+        if rng.random() < 0.3:
+            del raw[int(rng.integers(len(raw))) :]
+        path.write_bytes(damaged[0])
+        Path(f"{path}.csv").write_bytes(damaged[1])
+        told = subprocess.run(
+            [program, path, f"{path}.csv"], capture_output=True, text=True, errors="replace"
+        )
+        assert told.returncode in (0, 1, 2), told.stderr
+        assert "runtime error" not in told.stderr
+        path.write_bytes(whole)
