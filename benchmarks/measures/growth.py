@@ -68,7 +68,9 @@ SPECS = (
     Ruled(
         "magic, gap of rates",
         "continuous/magic.txt",
-        _numbers("magic", 'group a = c2 >= 0.1  rule b: gap(rate("1"), a, not a) <= 10%'),
+        _numbers(
+            "magic", 'group a = c2 >= 0.1  group b = c2 < 0.1  rule c: gap(rate("1"), a, b) <= 10%'
+        ),
     ),
     Ruled(
         "fault, precision and exclusion",
