@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -81,11 +83,31 @@ def connected(address: str) -> Iterator[Cluster]:
             f"`{address}` is no cluster",
             helps=("write `local:2` for two processes of this machine, or `tcp://HOST:8786`",),
         )
-    client = dask_client(None if local else address, int(local[1]) if local else None)
+    if local:
+        with _deaf_children():
+            client = dask_client(None, int(local[1]))
+    else:
+        client = dask_client(address, None)
     try:
         yield Cluster(client)
     finally:
         client.close()
+
+
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Processes that begin here ignore Ctrl-C, which a terminal sends to all: this one ends them.
+
+    A Ctrl-C while they start is not heard either.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def dask_client(address: str | None, workers: int | None) -> Any:
