@@ -29,6 +29,11 @@ def test_the_optimum_under_rules_is_that_of_brute_force(scope: str, term: str) -
     assert found["optimal"]
 
 
+def test_events_of_tiny_weights_are_kept() -> None:
+    """Beside large weights; their hazards round, which must not change their events."""
+    assert solved(survival_case("model", "splits", 194)) == "optimal"
+
+
 # ---- the same optimum as SurTree
 
 

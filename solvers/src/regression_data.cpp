@@ -138,18 +138,20 @@ void RegressionData::make_points(const std::vector<std::uint32_t>& rows,
 }
 
 // Half the deviance of a leaf is the sum of q less s log(s / w). In units in which the mean of all
-// is 1, so that logarithms are small.
+// is 1, so that logarithms are small. Where a weight is a hazard, its target may be events by that
+// hazard: rounded before they are multiplied, a tiny weight would change the events.
 void RegressionData::make_counts(const std::vector<std::uint32_t>& rows,
-                                 const std::vector<std::vector<std::uint32_t>>& groups,
-                                 double weight_unit) {
+                                 const std::vector<std::vector<std::uint32_t>>& groups) {
   const double found = weighted_mean(problem, rows), mean = found > 0 ? found : 1;
   points = groups.size();
   point.resize(points);
   target.resize(points);
-  double weights = 0, counts = 0, sizes = 0, spread = 0;
+  double weights = 0, counts = 0, sizes = 0, spread = 0, largest = 0;
   for (std::size_t k = 0; k < points; ++k) {
     for (std::uint32_t at : groups[k]) {
-      const double w = weight(rows[at], weight_unit) * mean, y = problem.target[rows[at]] / mean;
+      const std::uint32_t i = rows[at];
+      const double w = (problem.weight.empty() ? 1 : problem.weight[i]) * mean,
+                   y = problem.target[i] / mean;
       point[k].w += w;
       point[k].s += w * y;
       point[k].q += y > 0 ? w * y * std::log(y) : 0;
@@ -167,8 +169,10 @@ void RegressionData::make_counts(const std::vector<std::uint32_t>& rows,
     offset += std::max(0.0, point[k].q - own);
     point[k].q = round_to(own, gain_unit);
     target[k] = point[k].s / point[k].w;
+    largest = std::max(largest, target[k]);
   }
-  tolerance = 1e-11 * std::max(0.0, spread) + 4e-15 * (counts + sizes) + 1e-290;
+  // A leaf's loss changes with its weight by its output, at most the largest target.
+  tolerance = 1e-11 * std::max(0.0, spread) + 4e-15 * (counts + sizes) + largest * unit + 1e-290;
 }
 
 RegressionData::RegressionData(const RegressionProblem& p) : problem(p) {
@@ -183,7 +187,7 @@ RegressionData::RegressionData(const RegressionProblem& p) : problem(p) {
   merge(rows.size(), groups);
 
   if (p.poisson())
-    make_counts(rows, groups, weight_unit);
+    make_counts(rows, groups);
   else
     make_points(rows, groups, weight_unit);
   std::vector<std::vector<std::uint32_t>> cells(cell.size(), std::vector<std::uint32_t>(points));

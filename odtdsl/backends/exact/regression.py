@@ -471,16 +471,10 @@ def _rules_refused(core: Core) -> Iterator[Objection]:
 
 def takes_vectors(core: Core) -> bool:
     """Whether a problem needs the search for output vectors: several targets, rules on outputs,
-    least leaf sizes, or a deviance.
-
-    The search for one number knows the deviance as well, but once in some thousand tiny problems
-    it takes back its own tree (its loss differs from the claim): until that is understood, no.
-    """
+    or least leaf sizes."""
     assert core.targets is not None
-    loss = stage_of_leaves(core).loss
     return (
-        loss.kind == "poisson"
-        or core.targets.shape[1] > 1
+        core.targets.shape[1] > 1
         or feasible_set(core) is not None
         or least_leaf_rows(core) > 1
     )

@@ -64,7 +64,7 @@ struct RegressionData {
   void make_points(const std::vector<std::uint32_t>& rows,
                    const std::vector<std::vector<std::uint32_t>>& groups, double weight_unit);
   void make_counts(const std::vector<std::uint32_t>& rows,
-                   const std::vector<std::vector<std::uint32_t>>& groups, double weight_unit);
+                   const std::vector<std::vector<std::uint32_t>>& groups);
   double weight(std::uint32_t row, double unit) const;
   void merge(std::size_t rows, std::vector<std::vector<std::uint32_t>>& groups) const;
 };
