@@ -473,11 +473,7 @@ def takes_vectors(core: Core) -> bool:
     """Whether a problem needs the search for output vectors: several targets, rules on outputs,
     or least leaf sizes."""
     assert core.targets is not None
-    return (
-        core.targets.shape[1] > 1
-        or feasible_set(core) is not None
-        or least_leaf_rows(core) > 1
-    )
+    return core.targets.shape[1] > 1 or feasible_set(core) is not None or least_leaf_rows(core) > 1
 
 
 def _vectors_refused(first: RegressionStage) -> Iterator[Objection]:
