@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.base.source import Source
+from odtdsl.base.source import Source, Span
 from odtdsl.datasets.request import DataRequest
-from odtdsl.interfaces.editor import hover, positions
+from odtdsl.interfaces.editor import fixes, hover, positions
 from odtdsl.interfaces.editor import keywords as meanings
 from odtdsl.interfaces.editor.checking import checked
 from odtdsl.interfaces.editor.completion import complete
 from odtdsl.interfaces.editor.outline import Outline
+from odtdsl.interfaces.editor.signature import called
 from odtdsl.interfaces.editor.tables import Tables, Unread, head
 from odtdsl.language.grammar import keywords
 
@@ -211,3 +212,66 @@ def test_rename_gives_no_name_that_means_something_already(old: str, new: str) -
     with pytest.raises(OdtError, match="U350"):
         hover.rename(some, named, new, None)
     assert hover.rename(some, named, f"new_{new}", None)
+
+
+def test_quick_fixes_mend_most_of_what_messages_say_to_write(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Over all bad specs of the grammar; what is offered is checked once more."""
+    monkeypatch.setattr(fixes, "SECONDS", 60.0)  # a busy machine
+    folder, tables = Path(__file__).parent.parent / "grammar" / "bad", Tables()
+    advised = mended = 0
+    for path in sorted(folder.glob("*.odt")):
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        spec = Outline(Source(name=path.name, text=text))
+        before = checked(spec, folder, tables).diagnostics
+        whole = Span(start=0, end=len(text))
+        found = fixes.offered(spec, whole, lambda one: checked(one, folder, tables).diagnostics)
+        with_advice = [one for one in before if fixes.candidates(spec, one)]
+        advised += len(with_advice)
+        mended += sum(any(of == one for of, _ in found) for one in with_advice)
+        for one, fix in found:
+            after = checked(outline(fix.applied(text)), folder, tables).diagnostics
+            known = [(d.code, d.message) for d in before].count((one.code, one.message))
+            assert [(d.code, d.message) for d in after].count((one.code, one.message)) < known
+    assert advised > 150
+    assert mended >= 0.8 * advised
+
+
+def test_no_fix_replaces_a_statement_by_another_kind() -> None:
+    folder = Path(__file__).parent.parent / "grammar" / "bad"
+    text = (folder / "missing_refused.odt").read_text(encoding="utf-8")
+    tables = Tables()
+    offered = fixes.offered(
+        outline(text),
+        Span(start=0, end=len(text)),
+        lambda one: checked(one, folder, tables).diagnostics,
+    )
+    titles = {fix.title for _, fix in offered}
+    assert "Add `missing drop`" in titles
+    assert all(fix.applied(text).startswith('data "patients.csv"') for _, fix in offered)
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "argument"),
+    [
+        ("rule a: accuracy(", "accuracy(group)", 0),
+        ("rule a: sum(1, 2, ", "sum(a, b, ...)", 2),
+        ("rule a: abs(", "abs(number)", 0),
+        ("rule a: gap(accuracy, women, men, ", "gap(measure, column or groups, ...)", 1),
+        ("rule a: accuracy(women) >= 1 ", None, 0),
+        ("rule a: x in {1, ", None, 0),
+        ("rule a: accuracy(x\nrule b: ", None, 0),
+        (")((,", None, 0),
+    ],
+)
+def test_the_call_around_a_place(text: str, label: str | None, argument: int) -> None:
+    found = called(outline(text), len(text))
+    if label is None:
+        assert found is None
+        return
+    assert found is not None
+    assert (found.forms[found.chosen].label, found.argument) == (label, argument)

@@ -329,3 +329,52 @@ def test_odd_notifications_and_answers_are_not_answered(client: Client) -> None:
     assert not [one for one in since if one["method"] == "window/showMessage"]
     logged = [one["params"]["message"] for one in since if one["method"] == "window/logMessage"]
     assert any("cannot be read" in one for one in logged)
+
+
+def fixes_of(client: Client, uri: str, line: int) -> dict[str, list[dict[str, Any]]]:
+    """The quick fixes of the mistakes in a line, by title."""
+    span = {"start": {"line": line, "character": 0}, "end": {"line": line, "character": 999}}
+    params = {"textDocument": {"uri": uri}, "range": span, "context": {"diagnostics": []}}
+    found = client.request("textDocument/codeAction", params)
+    return {one["title"]: one["edit"]["changes"][uri] for one in found}
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "code", "title"),
+    [
+        ("minimize errors", "minimise errors", "S024", "Write `minimize`"),
+        ("age before sex", "agee before sex", "N103", "Write `age`"),
+        ("errors <= most", "errors =< most", "S010", "Write `<=`"),
+        ("rule fair:", "rule fair", "S015", "Write `rule fair:`"),
+        ("accuracy(women)", "accuracy(womn)", "N119", "Write `women`"),
+        ("accuracy(women) >=", "acuracy(women) >=", "N201", "Write `accuracy`"),
+    ],
+)
+def test_quick_fixes_write_what_the_message_says(
+    client: Client, right: str, wrong: str, code: str, title: str
+) -> None:
+    text = GOOD.replace(right, wrong) + 'rule also: recall("yes😀", women) >= 10%\n'
+    line = text[: text.index(wrong)].count("\n")
+    uri = client.open(text, f"fix_{code}.odt")
+    client.diagnostics(uri, code)
+    offered = fixes_of(client, uri, line)
+    assert applied(text, offered[title]) == text.replace(wrong, right)
+    assert fixes_of(client, uri, 0) == {}
+
+
+def test_signatures_show_the_argument_at_hand(client: Client) -> None:
+    uri = client.open(GOOD + 'rule g: gap(rate("yes"), women, ', "signature.odt")
+    row = len(GOOD.split("\n")) - 1
+
+    def told(column: int) -> Any:
+        return client.at("signatureHelp", uri, row, column)
+
+    inner = told(len('rule g: gap(rate("y'))
+    assert "rate(class)" in [one["label"] for one in inner["signatures"]]
+    outer = told(len('rule g: gap(rate("yes"), women, '))
+    form = outer["signatures"][outer["activeSignature"]]
+    assert form["label"].startswith("gap(")
+    assert outer["activeParameter"] < len(form["parameters"])
+    assert "difference" in form["documentation"]["value"]
+    assert told(len("rule g")) is None
+    assert client.at("signatureHelp", uri, 99, 0) is not None  # the end of the text

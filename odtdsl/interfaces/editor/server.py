@@ -29,6 +29,7 @@ from odtdsl.interfaces.editor.completion import complete
 from odtdsl.interfaces.editor.data_facts import Facts
 from odtdsl.interfaces.editor.outline import Definition, Outline
 from odtdsl.interfaces.editor.protocol import Server
+from odtdsl.interfaces.editor.signature import called
 from odtdsl.interfaces.editor.supervisor import Checker
 from odtdsl.interfaces.editor.worker import unpack
 from odtdsl.language import ast
@@ -141,16 +142,21 @@ class Editor:
         if data is not None and data == document.slow:
             answer: dict[str, Any] = {"slow": True}
         else:
-            if self._checker is None:
-                self._checker = Checker(self.seconds)
-            path = document.path
-            answer = await self._checker.check(
-                path.name, outline.source.text, str(path.parent.absolute())
-            )
+            answer = await self._checked(document)
         if outline is not document.outline:
             return  # the text has changed: its own check is to come
         document.slow = data if "slow" in answer else None
         self._publish(document, self._found(document, answer))
+
+    async def _checked(
+        self, document: Document, touching: tuple[int, int] | None = None
+    ) -> dict[str, Any]:
+        if self._checker is None:
+            self._checker = Checker(self.seconds)
+        path, text = document.path, document.outline.source.text
+        return await self._checker.check(
+            path.name, text, str(path.parent.absolute()), touching=touching
+        )
 
     def _found(self, document: Document, answer: dict[str, Any]) -> tuple[Diagnostic, ...]:
         outline = document.outline
@@ -322,6 +328,57 @@ class Editor:
         source = document.outline.source
         return [types.Location(uri=document.uri, range=self.range(source, span)) for span in spans]
 
+    async def actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
+        """The quick fixes of the mistakes in a range, each tried by a check of its text."""
+        first = self.at(params.text_document.uri, params.range.start)
+        last = self.at(params.text_document.uri, params.range.end)
+        if first is None or last is None:
+            return []
+        document, start = first
+        outline = document.outline
+        if outline.statement(ast.Data) == document.slow and document.slow is not None:
+            return []
+        answer = await self._checked(document, touching=(start, last[1]))
+        if outline is not document.outline:
+            return []  # the text has changed: the places are of another
+        return [
+            self._action(document, unpack(packed, outline.source), title, (start, end), text)
+            for packed, title, start, end, text in answer.get("fixes", ())
+        ]
+
+    def _action(
+        self, document: Document, one: Diagnostic, title: str, place: tuple[int, int], text: str
+    ) -> types.CodeAction:
+        source = document.outline.source
+        span = Span(start=place[0], end=place[1])
+        edit = types.TextEdit(range=self.range(source, span), new_text=_sendable(text))
+        return types.CodeAction(
+            title=_sendable(title),
+            kind=types.CodeActionKind.QuickFix,
+            diagnostics=[self._shown(document.uri, source, one)],
+            edit=types.WorkspaceEdit(changes={document.uri: [edit]}),
+        )
+
+    def signature(self, params: types.SignatureHelpParams) -> types.SignatureHelp | None:
+        """How the term around a position is written, and which argument stands there."""
+        found = self.at(params.text_document.uri, params.position)
+        call = None if found is None else called(*_first_two(found))
+        if call is None:
+            return None
+        meaning = types.MarkupContent(kind=types.MarkupKind.Markdown, value=call.meaning)
+        return types.SignatureHelp(
+            signatures=[
+                types.SignatureInformation(
+                    label=form.label,
+                    documentation=meaning,
+                    parameters=[types.ParameterInformation(label=name) for name in form.params],
+                )
+                for form in call.forms
+            ],
+            active_signature=call.chosen,
+            active_parameter=call.argument,
+        )
+
     def symbols(self, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
         """The outline of the document."""
         document = self.documents.get(params.text_document.uri)
@@ -428,6 +485,14 @@ def _requests(server: LanguageServer, editor: Editor) -> None:
     answer(types.TEXT_DOCUMENT_DEFINITION, editor.definition)
     answer(types.TEXT_DOCUMENT_REFERENCES, editor.references)
     answer(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, editor.symbols)
+    opening = types.SignatureHelpOptions(trigger_characters=["(", ","])
+    answer(types.TEXT_DOCUMENT_SIGNATURE_HELP, editor.signature, opening)
+
+    kinds = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, kinds)
+    async def _actions(params: types.CodeActionParams) -> list[types.CodeAction]:
+        return await editor.actions(params)
 
 
 def serve(*, seconds: float = 10.0) -> None:

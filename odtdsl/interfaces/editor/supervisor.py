@@ -31,10 +31,12 @@ class Checker:
         self._turn = asyncio.Lock()
         self._fresh = True
 
-    async def check(self, name: str, text: str, base: str) -> dict[str, Any]:
+    async def check(
+        self, name: str, text: str, base: str, *, touching: tuple[int, int] | None = None
+    ) -> dict[str, Any]:
         """The answer of `worker`; `{"slow": True}` where it took too long."""
         async with self._turn:
-            request = {"name": name, "text": text, "base": base}
+            request = {"name": name, "text": text, "base": base, "touching": touching}
             return await asyncio.to_thread(self._ask, request)
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:

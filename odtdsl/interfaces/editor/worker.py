@@ -2,6 +2,7 @@
 
 Reads one JSON object a line: `{"text": ..., "name": ..., "base": ...}`; answers with one a line:
 `{"diagnostics": [...], "facts": ..., "unread": ...}`, or `{"failed": ...}` for a mistake of ours.
+With `"touching": [start, end]`, `{"fixes": [[diagnostic, title, start, end, text], ...]}`.
 A line `{"ready": ...}` comes first.
 """
 
@@ -11,11 +12,14 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from odtdsl.base.diagnostics.model import Diagnostic, Label
 from odtdsl.base.source import Source, Span
 from odtdsl.interfaces.editor.tables import Tables
+
+if TYPE_CHECKING:
+    from odtdsl.interfaces.editor.outline import Outline
 
 
 def answer(request: dict[str, Any], tables: Tables) -> dict[str, Any]:
@@ -24,12 +28,27 @@ def answer(request: dict[str, Any], tables: Tables) -> dict[str, Any]:
     from odtdsl.interfaces.editor.outline import Outline
 
     outline = Outline(Source(name=request["name"], text=request["text"]))
-    found = checked(outline, Path(request["base"]), tables)
+    base = Path(request["base"])
+    if request.get("touching") is not None:
+        return {"fixes": _fixes(outline, _span(request["touching"]), base, tables)}
+    found = checked(outline, base, tables)
     return {
         "diagnostics": [pack(one) for one in found.diagnostics],
         "facts": None if found.facts is None else found.facts.to_json(),
         "unread": found.unread,
     }
+
+
+def _fixes(outline: Outline, touching: Span, base: Path, tables: Tables) -> list[Any]:
+    from odtdsl.interfaces.editor.checking import checked
+    from odtdsl.interfaces.editor.fixes import offered
+
+    found = offered(outline, touching, lambda text: checked(text, base, tables).diagnostics)
+    return [[pack(one), fix.title, fix.span.start, fix.span.end, fix.text] for one, fix in found]
+
+
+def _span(pair: list[int]) -> Span:
+    return Span(start=pair[0], end=pair[1])
 
 
 def pack(diagnostic: Diagnostic) -> dict[str, Any]:
