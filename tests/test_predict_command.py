@@ -115,3 +115,17 @@ def test_an_error_in_a_later_part_says_where(tmp_path):
     text = "a,b\n" + "1,2\n" * 50 + "1,2,3\n"
     with pytest.raises(Exception, match=r"after line \d+, line \d+ has 3 cells"):
         list(parts.text_parts(io.BytesIO(text.encode()), DataRequest(kind="file"), size=40))
+
+
+def test_marks_of_missing_cells_are_kept_with_the_model(tmp_path):
+    (tmp_path / "rows.csv").write_text("age,ill\n41,yes\n19,no\n?,yes\n63,yes\n22,no\n-1,yes\n")
+    marked = SPEC.replace(", id name", ', na {"?", -1}')
+    (tmp_path / "s.odt").write_text(marked)
+    done = odt("solve", tmp_path / "s.odt", "-o", tmp_path / "t.json")
+    assert done.exit_code == 0, done.output
+    assert load_model(tmp_path / "t.json").features[0].na == ("?", "-1")
+    done = odt("predict", tmp_path / "t.json", tmp_path / "rows.csv")
+    assert done.stdout.split() == ["ill", "yes", "no", "yes", "yes", "no", "yes"]
+    given = odt("predict", tmp_path / "t.json", tmp_path / "rows.csv", "--na", "x")
+    assert "U203" in given.stderr and given.exit_code
+    assert odt("evaluate", tmp_path / "t.json", tmp_path / "rows.csv").exit_code == 0

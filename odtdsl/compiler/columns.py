@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -97,8 +98,13 @@ class Columns:
 
     # ---- features
 
-    def types(self, compared: Collection[str] = ()) -> dict[str, ColumnType]:
-        """The type of every column of the table; names of rows that groups compare are texts."""
+    def types(
+        self, compared: Collection[str] = (), na: tuple[str, ...] = ()
+    ) -> dict[str, ColumnType]:
+        """The type of every column of the table, with the marks of its missing cells.
+
+        Names of rows that groups compare are texts.
+        """
         declared, star = self._declared_types()
         option = self._id_option()
         names = {option.column.name} & set(compared) if option is not None else set()
@@ -113,7 +119,7 @@ class Columns:
                 found[name] = infer_type(raw) if spec is None else self._declare(name, spec)
             except StatementError:
                 found[name] = infer_type(raw)
-        return found
+        return {name: replace(type_, na=na) for name, type_ in found.items()} if na else found
 
     def _declared_types(self) -> tuple[dict[str, ast.TypeSpec], ast.TypeSpec | None]:
         """What `feature` statements say of columns, and of all others (`feature *`)."""

@@ -7,7 +7,7 @@ measures, the checker, predictors) reads the same encoding.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
@@ -29,6 +29,7 @@ class ColumnType:
     `levels` are the values of an ordered, category or binary column, in declared else
     sorted order (numbers before texts); empty for numbers. `by_value`: they came as numbers of
     a frame, without a writing of their own, so that cells are compared with them as numbers.
+    `na` are the texts that the spec reads as missing, kept for later rows; no part of the type.
     """
 
     name: str
@@ -36,6 +37,7 @@ class ColumnType:
     levels: tuple[Value, ...] = ()
     step: Fraction | None = None
     by_value: bool = False
+    na: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -17,9 +17,9 @@ A file of version 2 is one object::
 `label` is an index into `classes`; for number targets it is null, `classes` is empty and
 `output` holds one number for each target. A leaf of a survival tree has one, its hazard ratio,
 and a `curve`, a list of [time, weight at risk, weight of events]. `step` is a fraction as text,
-such as "1/2". Every key must be there and no other may be. Files of version 1 have no `by_value`
-and are read as if it were true for every column with levels: there a cell was the level that read
-as its number.
+such as "1/2". A feature has `na`, a list of texts, where the spec reads some as missing. Every
+other key must be there and no other may be. Files of version 1 have no `by_value` and are read as
+if it were true for every column with levels: there a cell was the level that read as its number.
 """
 
 from __future__ import annotations
@@ -213,13 +213,18 @@ class Reader:
 
     def feature(self, value: object, place: str) -> ColumnType:
         """A feature from its JSON object."""
-        keys = ("name", "kind", "levels", "step", "by_value")
-        entry = self.entry(value, place, keys if self.version > 1 else keys[:-1])
+        keys: tuple[str, ...] = ("name", "kind", "levels", "step")
+        if self.version > 1:
+            keys += ("by_value",)
+        if isinstance(value, dict) and "na" in value:
+            keys += ("na",)
+        entry = self.entry(value, place, keys)
         kinds: tuple[Kind, ...] = get_args(Kind)
         kind = next((kind for kind in kinds if kind == entry.get("kind")), None)
         if kind is None and "kind" in entry:
             self.wrong("F207", f"{place}.kind", f"{_short(entry['kind'])} is not a column kind")
         levels = self.items(entry.get("levels", []), f"{place}.levels")
+        marks = self.items(entry.get("na", []), f"{place}.na")
         by_value = entry.get("by_value", self.version == 1 and kind != "number")
         if not isinstance(by_value, bool):
             self.wrong("F207", f"{place}.by_value", f"{_short(by_value)} is not true or false")
@@ -229,6 +234,7 @@ class Reader:
             levels=tuple(self.value(v, f"{place}.levels[{i}]") for i, v in enumerate(levels)),
             step=self.step(entry.get("step"), f"{place}.step"),
             by_value=by_value is True,
+            na=tuple(self.text(v, f"{place}.na[{i}]") for i, v in enumerate(marks)),
         )
 
     def node(self, value: object, place: str, depth: int) -> TreeNode:
@@ -444,6 +450,7 @@ def feature_object(type_: ColumnType) -> Object:
         "levels": [plain(level) for level in type_.levels],
         "step": None if type_.step is None else str(type_.step),
         "by_value": type_.by_value,
+        **({"na": list(type_.na)} if type_.na else {}),
     }
 
 

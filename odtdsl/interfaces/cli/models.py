@@ -13,6 +13,7 @@ from odtdsl.interfaces.cli.common import OK, WRONG, print_json, print_lines, war
 if TYPE_CHECKING:
     from odtdsl.datasets.request import DataRequest
     from odtdsl.datasets.table import Table
+    from odtdsl.predictors.predictor import Predictor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +22,10 @@ class OnRows(Command):
 
     model: Annotated[Path, Argument(help="A saved tree, or a saved `solve --json`.")]
     data: Annotated[Path, Argument(help="Rows: CSV, TSV, Parquet or ARFF.")]
-    na: Annotated[list[str] | None, Option(help="A text that marks a missing value.")] = None
+    na: Annotated[
+        list[str] | None,
+        Option(help="A text that marks a missing value; without it, those of the spec."),
+    ] = None
     separator: Annotated[str | None, Option(help="Separator between cells.")] = None
     decimal: Annotated[str | None, Option(help="Decimal separator.")] = None
     thousands: Annotated[str | None, Option(help="Thousands separator.")] = None
@@ -31,14 +35,17 @@ class OnRows(Command):
 
     encoding: Annotated[str | None, Option(help="Encoding of the text; default UTF-8.")] = None
 
-    def request(self, name: str) -> DataRequest:
-        """What to read: a file or stream of this name, with the options of the command."""
+    def request(self, name: str, model: Predictor) -> DataRequest:
+        """What to read: a file or stream of this name, with the options of the command.
+
+        Texts that mark missing values are those of the model where the command names none.
+        """
         from odtdsl.datasets.request import DataRequest
 
         return DataRequest(
             kind="file",
             name=name,
-            na=tuple(self.na or ()),
+            na=tuple(self.na or dict.fromkeys(m for type_ in model.features for m in type_.na)),
             separator=self.separator,
             decimal=self.decimal,
             thousands=self.thousands,
@@ -46,11 +53,11 @@ class OnRows(Command):
             encoding=self.encoding,
         )
 
-    def rows(self) -> Table:
-        """The rows of the file."""
+    def rows(self, model: Predictor) -> Table:
+        """The rows of the file, as the model's spec marks missing cells."""
         from odtdsl.datasets.readers import read
 
-        return read(self.request(str(self.data.absolute())), base=Path())
+        return read(self.request(str(self.data.absolute()), model), base=Path())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +76,7 @@ class Evaluate(OnRows):
         from odtdsl.presentation.evaluation import lines
 
         model = load_model(self.model)
-        found = evaluate(model, self.rows(), by=self.by, draws=self.draws, seed=self.seed)
+        found = evaluate(model, self.rows(model), by=self.by, draws=self.draws, seed=self.seed)
         if self.as_json:
             print_json(found.to_json())
         else:

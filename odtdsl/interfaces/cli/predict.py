@@ -73,7 +73,7 @@ class Predict(OnRows):
             reads.append(("the rows", self.data))
         check_outputs({"out": self.out}, reads, force=True)
         saved = load_model(self.model)
-        parts: Iterable[Part] = (self._part(saved, table) for table in self._tables())
+        parts: Iterable[Part] = (self._part(saved, table) for table in self._tables(saved))
         if self.as_json:  # one object: it is held whole
             parts = list(parts)
         if self.out is not None:
@@ -88,11 +88,11 @@ class Predict(OnRows):
                 click.echo(text, nl=False)
         return OK
 
-    def _tables(self) -> Iterator[Table]:
+    def _tables(self, saved: Predictor) -> Iterator[Table]:
         from odtdsl.datasets.readers import read_in_parts
 
         from_stdin = self.data == STDIN
-        request = self.request("standard input" if from_stdin else str(self.data.absolute()))
+        request = self.request("standard input" if from_stdin else str(self.data.absolute()), saved)
         stream = sys.stdin.buffer if from_stdin else None
         return read_in_parts(request, base=Path(), stream=stream)
 
