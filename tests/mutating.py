@@ -82,14 +82,16 @@ def _ruled_call(problem: Any) -> Call:
 
 def _plain_call(problem: Any, asked: dict[str, Any]) -> Call:
     """The arguments of a problem without rules."""
-    table, classes, n_classes, depth = problem.args
+    table, *placed = problem.args
+    given = {**problem.given, **dict(zip(("labels", "classes", "depth"), placed, strict=False))}
+    labels, n_classes, depth = (given.pop(name) for name in ("labels", "classes", "depth"))
     ranks, distinct, allowed = table.args
-    options = {**problem.given, "upper_bound": asked.get("upper_bound"), "allowed": list(allowed)}
+    options = {**given, "upper_bound": asked.get("upper_bound"), "allowed": list(allowed)}
     return Call(
         ranks=ranks.copy(),
         distinct=distinct,
         depth=depth,
-        rules={"plain": True, "classes": classes.copy(), "n_classes": n_classes},
+        rules={"plain": True, "classes": labels.copy(), "n_classes": n_classes},
         options=deepcopy(options),
     )
 

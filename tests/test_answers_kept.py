@@ -124,7 +124,7 @@ def test_all_that_is_written_is_known_again(folder: Path) -> None:
     ]
     commands = [
         "solve s.odt --out t.json --svg t.svg --dot t.dot",
-        "solve s.odt --proof t.proof",
+        "solve s.odt --using sat --proof t.proof",
         "report s.odt --svg r.svg",
         "explain s.odt --curve few --csv c.csv --svg c.svg",
         "tune s.odt --vary depth=1,2 --cv 2 --csv n.csv --svg n.svg --out n.json",

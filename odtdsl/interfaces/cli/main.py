@@ -147,7 +147,7 @@ class Plan(OnSpec):
             print_json(_plan_json(planned))
         else:
             print_lines(console.planned(planned))
-            click.echo(f"\n{certifiable(analysis)}")
+            print_lines(("", certifiable(analysis)))
             if self.dump:
                 click.echo("\n" + dump_core(planned.core))
         return OK if planned.choice.name is not None else WRONG
