@@ -10,6 +10,7 @@ kept; free MPS as in the manual of HiGHS; the MiniZinc handbook.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
@@ -22,6 +23,8 @@ from odtdsl.driver.formulas.legend import Legend, row_kind
 
 PER_LINE = 6
 """Terms of a line of an LP file: old readers take 255 characters."""
+LONGEST_COMMENT = 200
+"""Of a longer line CBC and SCIP take the rest for a row: they refuse the file, or misread it."""
 
 
 def text_of(legend: Legend, to: str) -> str:
@@ -33,7 +36,7 @@ def text_of(legend: Legend, to: str) -> str:
         B225: MiniZinc of a program with numbers that are not whole.
     """
     body, mark = {"lp": (_lp, "\\"), "mps": (_mps, "*"), "mzn": (_mzn, "%")}[to]
-    lines = [_comment(mark, line) for line in legend.head()]
+    lines = [line for told in legend.head() for line in _comment(mark, told)]
     lines.extend(body(legend.handed, legend, mark))
     return "\n".join(lines) + "\n"
 
@@ -42,15 +45,21 @@ def rows_of(legend: Legend, rule: str) -> Iterator[str]:
     """The rows of a rule as an LP file has them, below the rule's sentence."""
     wanted = [i for i, origin in enumerate(legend.handed.origins) if origin.rule == rule]
     if rule == "objective":
-        yield _comment("\\", legend.rule(rule))
-        yield from (_comment("\\", line) for line in legend.value_lines())
+        for told in (legend.rule(rule), *legend.value_lines()):
+            yield from _comment("\\", told)
         yield from _objective(legend.handed)
     yield from _lp_rows(legend.handed, legend, "\\", wanted)
 
 
-def _comment(mark: str, text: str) -> str:
-    plain = " ".join(text.split()).encode("ascii", "backslashreplace").decode("ascii")
-    return f"{mark} {plain}"
+def _comment(mark: str, text: str) -> list[str]:
+    plain = text.encode("ascii", "backslashreplace").decode("ascii")
+    return textwrap.wrap(
+        plain,
+        LONGEST_COMMENT,
+        initial_indent=f"{mark} ",
+        subsequent_indent=f"{mark}   ",
+        break_on_hyphens=False,
+    ) or [mark]
 
 
 def _number(value: float) -> str:
@@ -115,7 +124,7 @@ def _lp_rows(handed: Handover, legend: Legend, mark: str, wanted: Sequence[int])
     terms, starts = _terms(handed), handed.starts.tolist()
     lower, upper = handed.row_lower.tolist(), handed.row_upper.tolist()
     for says, rows in _groups(legend, wanted):
-        yield _comment(mark, says)
+        yield from _comment(mark, says)
         for row in rows:
             sign, side = _side(lower[row], upper[row])
             mine = terms[starts[row] : starts[row + 1]]
@@ -172,7 +181,7 @@ def _mps(handed: Handover, legend: Legend, mark: str) -> Iterator[str]:
     kinds = {"=": "E", "<=": "L", ">=": "G"}
     sides = [_side(low, high) for low, high in zip(lower, upper, strict=True)]
     for says, rows in _groups(legend, range(len(handed.row_names))):
-        yield _comment(mark, says)
+        yield from _comment(mark, says)
         yield from (f" {kinds[sides[row][0]]} {handed.row_names[row]}" for row in rows)
     yield "COLUMNS"
     yield from _mps_columns(handed)
@@ -243,7 +252,7 @@ def _mzn(handed: Handover, legend: Legend, mark: str) -> Iterator[str]:
     values = _texts(handed.values)
     lower, upper = handed.row_lower.tolist(), handed.row_upper.tolist()
     for says, rows in _groups(legend, range(len(handed.row_names))):
-        yield _comment(mark, says)
+        yield from _comment(mark, says)
         for row in rows:
             here = range(starts[row], starts[row + 1])
             total = " + ".join(f"{values[i]}*{names[columns[i]]}" for i in here)
