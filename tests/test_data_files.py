@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,14 @@ def test_one_column_keeps_quoted_empty_cells(tmp_path: Path) -> None:
     assert cells(read_text(tmp_path, "a,b\n1,2\n  \n3,4\n"))["a"] == ["1", "3"]
 
 
+@pytest.fixture
+def usual_cells() -> Iterator[None]:
+    """The limit of Python's `csv`, which SciPy's reader of ARFF lifts for the whole process."""
+    before = csv.field_size_limit(131_072)
+    yield
+    csv.field_size_limit(before)
+
+
 @pytest.mark.parametrize(
     ("text", "options", "code", "part"),
     [
@@ -176,7 +185,12 @@ def test_one_column_keeps_quoted_empty_cells(tmp_path: Path) -> None:
     ],
 )
 def test_refusals(
-    tmp_path: Path, text: str | bytes, options: dict[str, Any], code: str | None, part: str
+    tmp_path: Path,
+    text: str | bytes,
+    options: dict[str, Any],
+    code: str | None,
+    part: str,
+    usual_cells: None,
 ) -> None:
     if code is None:
         with pytest.raises(OdtError) as caught:

@@ -12,6 +12,7 @@ import pytest
 from scale import scaled
 
 from odtdsl.backends.exact import paths as automata
+from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.interfaces.api import parse, solve
 from odtdsl.problem.terms.normalize import normalize
 
@@ -50,9 +51,21 @@ def test_the_optimum_is_that_of_milp() -> None:
 
 
 def test_a_column_of_two_tests_must_be_remembered() -> None:
-    """The comparison sees what goes wrong where every column is taken for one of one test."""
+    """The comparison sees what goes wrong where every column is taken for one of one test.
+
+    So may the driver: a wrong cost can contradict a bound of the same search (X101).
+    """
+
+    def differs(seed: int) -> bool:
+        try:
+            return bool(value(*drawn(seed), "exact") != value(*drawn(seed), "milp"))
+        except OdtError as problem:
+            if [one.code for one in problem.diagnostics] != ["X101"]:
+                raise
+            return False
+
     with patch.object(automata, "tests_of", lambda _: Counter()):
-        assert differences(scaled(60)) > 0
+        assert any(differs(seed) for seed in range(scaled(60)))
 
 
 def states(columns: int, most: int) -> int:

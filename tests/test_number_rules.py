@@ -72,7 +72,12 @@ def test_the_anytime_search_keeps_the_rules(loss: str) -> None:
         case = number_case(scope, term, loss, 1 + seed % 2, f"anytime {seed}")
         grown = odtdsl.parse(case.text).solve(using="greedy", frame=case.frame)
         text = f"{case.text}\nsolve using search(steps = 3)"
-        found = odtdsl.parse(text).solve(frame=case.frame)
+        try:
+            found = odtdsl.parse(text).solve(frame=case.frame)
+        except OdtError as problem:  # a least depth is proven by no search of this kind
+            if "depth objective" not in str(problem):
+                raise
+            continue
         if found.tree is None:
             assert grown.tree is None, str(case)
             continue
@@ -81,7 +86,7 @@ def test_the_anytime_search_keeps_the_rules(loss: str) -> None:
         value = found.stages[0].value
         assert value is not None
         assert case.optimum is not None, str(case)
-        assert float(value) >= case.optimum[0] - 1e-9 * (1 + case.optimum[0]), str(case)
+        assert float(value) >= case.optimum[0] - 1e-9 * (1 + abs(case.optimum[0])), str(case)
         if grown.stages[0].value is not None:
             assert value <= grown.stages[0].value, str(case)
         met += 1
