@@ -34,14 +34,14 @@ def drawn(rng: random.Random, every: bool) -> Core:
     return tiny(rng, most_rows=12, free_clauses=rng.randint(0, 2), stages=True, every=every)
 
 
-def compare(*seeds: int, every: bool = True, few: bool = False) -> None:
+def compare(*seeds: int, every: bool = True, few: bool = False, engine: Milp | None = None) -> None:
     for seed in seeds:
         rng = random.Random(f"optimum {seed}")
         core = drawn(rng, every)
         while few and not few_trees(core):
             core = drawn(rng, every)
         expected = best(core)
-        answer = Milp().solve(core, Limits())
+        answer = (engine or Milp()).solve(core, Limits())
         if expected is None:
             assert answer.status == "infeasible", seed
             assert answer.tree is None

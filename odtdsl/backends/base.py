@@ -18,6 +18,8 @@ from odtdsl.problem.ir.forms import Core, Form, Origin
 from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawTree
 
 if TYPE_CHECKING:
+    from pyomo.core.base import ConcreteModel
+
     from odtdsl.backends.improvements import Found
     from odtdsl.backends.ledger import Ledger
     from odtdsl.backends.programs import Handover
@@ -400,3 +402,7 @@ class ProgramWriter(ABC):
     ) -> Handover:
         """The program for other solvers, of the stage after those that keep some values; or of
         all stages from there on as one weighted sum."""
+
+    @abstractmethod
+    def to_pyomo(self, handed: Handover) -> ConcreteModel:
+        """A program as a Pyomo model; the `doc` of a variable is the kind that names begin with."""

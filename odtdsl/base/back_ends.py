@@ -46,6 +46,8 @@ class Option:
         Of a number: the bounds, both included.
     example
         A value to show where there is no list of words; by default `least`.
+    compared
+        Whether `odt compare` runs all its words where nothing is asked for.
     in_commands, in_specs
         Whether commands and Python offer it, as in `--model cptree`, and whether a spec does, in
         brackets after the name, as in `using search(steps = 1000)`.
@@ -60,6 +62,7 @@ class Option:
     least: int = 1
     most: int = 10**9
     example: str = ""
+    compared: bool = True
     in_commands: bool = True
     in_specs: bool = True
 
@@ -173,6 +176,13 @@ _ENTRIES = (
                 help="Formulation of milp.",
                 values=("pattern", "subtrees", "cptree", "odd"),
                 in_specs=False,
+            ),
+            Option(
+                name="mip",
+                what="solver",
+                help="Solver of milp.",
+                values=("highs", "scip", "gurobi", "xpress", "cbc", "glpk"),
+                compared=False,
             ),
         ),
         abilities=frozenset({"write programs"}),
@@ -413,9 +423,10 @@ def _instead(name: str) -> tuple[str, ...]:
 
 
 def variants(back_end: str) -> Iterator[Variant]:
-    """Those of a back end besides its default, option by option, where it lists them."""
+    """Those of a back end that are compared besides its default, option by option."""
     for option in _named(back_end):
-        yield from (Variant(((option.name, value),)) for value in option.values[1:])
+        if option.compared:
+            yield from (Variant(((option.name, value),)) for value in option.values[1:])
 
 
 def _named(back_end: str) -> list[Option]:
@@ -440,5 +451,5 @@ def read_variant(name: str) -> tuple[str, Variant]:
 
 
 def _listed(back_end: str) -> tuple[str, ...]:
-    known = [value for one in variants(back_end) for _, value in one.given]
+    known = [value for option in _named(back_end) for value in option.values[1:]]
     return (f"write {' or '.join(f'`{back_end} ({one})`' for one in known)}",) if known else ()

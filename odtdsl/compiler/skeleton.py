@@ -283,7 +283,8 @@ def _settings(option: ast.Using, reporter: Reporter) -> tuple[Setting, ...]:
     found: dict[str, Setting] = {}
     for setting in option.settings:
         if setting.key not in known:
-            raise reporter.unknown("K117", "setting", setting.key, known, setting)
+            helps = _outside(setting)
+            raise reporter.unknown("K117", "setting", setting.key, known, setting, helps=helps)
         found[setting.key] = _setting(option.backend, known[setting.key], setting, reporter)
     return tuple(found.values())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from odtdsl.backends.base import (
     BackEnd,
@@ -25,6 +25,11 @@ from odtdsl.problem.ir.forms import Core, DepthStage, Form
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawDiagram, RawModel
 
+if TYPE_CHECKING:
+    from pyomo.core.base import ConcreteModel
+
+    from odtdsl.base.diagnostics.model import OdtError
+
 SHOWN_DEPTH = 3
 """`size` of a tree without a depth is told at this one."""
 
@@ -40,6 +45,8 @@ class Milp(BackEnd, ProgramWriter):
         study's first one, repaired and tightened, for what that study has. `subtrees`: one column
         per subtree below the root, of trees up to depth 2 with few candidates; else `pattern`.
         `odd`: diagrams by the ODD study's formulation.
+    mip
+        The solver: `highs`, or another that Pyomo reaches, see `outside`.
     """
 
     name: ClassVar[str] = "milp"
@@ -47,6 +54,7 @@ class Milp(BackEnd, ProgramWriter):
     for_questions: ClassVar[Variant] = Variant((("model", "subtrees"),))
 
     model: str = "pattern"
+    mip: str = "highs"
 
     @property
     def formulation(self) -> Formulation:
@@ -54,8 +62,16 @@ class Milp(BackEnd, ProgramWriter):
         return formulation(self.model)
 
     def check(self, core: Core) -> None:
-        """Raise B102 for what the formulation does not express."""
+        """Raise B102 for what the formulation does not express, B104 without the solver."""
         self.formulation.refuse(core)
+        if (problem := self.missing()) is not None:
+            raise problem
+
+    def missing(self) -> OdtError | None:
+        """B104 where the solver is not there."""
+        from odtdsl.backends.milp.outside import missing
+
+        return missing(self.mip)
 
     def same_as_default(self, core: Core) -> str:
         """As the formulation says."""
@@ -96,6 +112,12 @@ class Milp(BackEnd, ProgramWriter):
 
         return hand_over(core, self.formulation, kept=kept, weighted=weighted)
 
+    def to_pyomo(self, handed: Handover) -> ConcreteModel:
+        """A program as a Pyomo model."""
+        from odtdsl.backends.milp.pyomo_model import build, finished
+
+        return build(finished(handed)).model
+
     def solve(
         self,
         core: Core,
@@ -109,9 +131,10 @@ class Milp(BackEnd, ProgramWriter):
         ------
         OdtError
             B102 forms that the formulation does not express; B220, B221 numbers that spread too
-            far for a solver with floats; B222 a depth beyond the largest that is built.
+            far for a solver with floats; B222 a depth beyond the largest that is built; B104 a
+            solver that is not installed, B226 one that fails.
         """
-        self.formulation.refuse(core)
+        self.check(core)
         if isinstance(core.skeleton, DiagramSkeleton):
             from odtdsl.backends.milp.diagram_search import DiagramSearch
 
@@ -121,7 +144,8 @@ class Milp(BackEnd, ProgramWriter):
                 start if isinstance(start, RawDiagram) else None,
                 report,
                 self.formulation,
+                self.mip,
             ).run()
         from odtdsl.backends.milp.search import Search
 
-        return Search(core, limits, started(start), report, self.formulation).run()
+        return Search(core, limits, started(start), report, self.formulation, self.mip).run()

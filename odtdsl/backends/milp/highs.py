@@ -244,18 +244,18 @@ def _told(told: Event, best: Run, improved: Improved | None, moved: Moved | None
     )
 
 
-def _wide_rows(standard: Standard) -> BoolArray:
-    """Which rows have a coefficient beyond `WIDE`: bool (n_rows,)."""
-    found = np.zeros(len(standard.lower), dtype=bool)
-    rows = np.repeat(np.arange(len(found)), np.diff(standard.starts))
-    found[rows[np.abs(standard.values) > WIDE]] = True
+def wide_rows(starts: np.ndarray[Any, Any], values: Numbers) -> BoolArray:
+    """Which rows, in CSR form, have a coefficient beyond `WIDE`: bool (n_rows,)."""
+    found = np.zeros(len(starts) - 1, dtype=bool)
+    rows = np.repeat(np.arange(len(found)), np.diff(starts))
+    found[rows[np.abs(values) > WIDE]] = True
     return found
 
 
 def _lp(program: Program, standard: Standard, slack: bool) -> Any:
     import highspy
 
-    more = 0.5 * _wide_rows(standard) if slack else 0.0
+    more = 0.5 * wide_rows(standard.starts, standard.values) if slack else 0.0
     infinity = highspy.kHighsInf
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = program.n_columns, program.n_rows

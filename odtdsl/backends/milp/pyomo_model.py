@@ -17,9 +17,12 @@ from odtdsl.backends.milp.program import FREE, Matrix, Numbers, Program, safe_na
 from odtdsl.datasets.table import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pyomo.core.base import ConcreteModel
+
+    from odtdsl.backends.milp.program import Affine
+    from odtdsl.backends.programs import Handover
 
 
 CHUNK = 20_000
@@ -60,8 +63,74 @@ class Standard:
     offset: float
 
 
-def build(program: Program, tick: Callable[[], None] = lambda: None) -> Built:
-    """The Pyomo model of a program."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Finished:
+    """A program that takes no more columns or rows: what `build` reads, without what solves it.
+
+    Attributes
+    ----------
+    column_names, column_lower, column_upper, integer
+        Per column; None where there is no bound.
+    objective
+        What is made least.
+    body
+        The rows; sides beyond `FREE` are open.
+    """
+
+    column_names: Sequence[str]
+    column_lower: Sequence[float | None]
+    column_upper: Sequence[float | None]
+    integer: Sequence[bool]
+    objective: Affine
+    body: Matrix
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return len(self.column_names)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.body.names)
+
+    def matrix(self) -> Matrix:
+        """The rows."""
+        return self.body
+
+
+def finished(handed: Handover) -> Finished:
+    """A program that was handed over."""
+    from odtdsl.backends.milp.program import Affine
+
+    return Finished(
+        column_names=handed.column_names,
+        column_lower=_open(handed.column_lower),
+        column_upper=_open(handed.column_upper),
+        integer=handed.integer.tolist(),
+        objective=Affine(terms=handed.cost),
+        body=Matrix(
+            starts=handed.starts,
+            columns=handed.columns,
+            values=handed.values,
+            lower=np.clip(handed.row_lower, -FREE, FREE),
+            upper=np.clip(handed.row_upper, -FREE, FREE),
+            names=tuple(handed.row_names),
+            origins=tuple(handed.origins),
+        ),
+    )
+
+
+def _open(sides: FloatArray) -> list[float | None]:
+    return [side if np.isfinite(side) else None for side in sides.tolist()]
+
+
+def build(program: Program | Finished, tick: Callable[[], None] = lambda: None) -> Built:
+    """The Pyomo model of a program.
+
+    A column `use(n0,age)` is `model.use["n0,age"]`, the rows of a rule `budget` are
+    `model.rule_budget`, each by its name.
+    """
     import pyomo.environ as pyo
     from pyomo.common.gc_manager import PauseGC
 
@@ -74,7 +143,9 @@ def build(program: Program, tick: Callable[[], None] = lambda: None) -> Built:
     return Built(model=model, variables=tuple(variables), constraints=tuple(constraints))
 
 
-def _variables(model: ConcreteModel, program: Program, tick: Callable[[], None]) -> list[Any]:
+def _variables(
+    model: ConcreteModel, program: Program | Finished, tick: Callable[[], None]
+) -> list[Any]:
     """Indexed variables by kind: `use(n0,age)` is `model.use["n0,age"]`."""
     import pyomo.environ as pyo
 
@@ -90,7 +161,7 @@ def _variables(model: ConcreteModel, program: Program, tick: Callable[[], None])
         domain = pyo.Integers if program.integer[first] else pyo.Reals
         name = _free_name(model, kind)
         for start in range(0, len(keys), CHUNK):  # a set of its own for each, made in parts
-            part = pyo.Var(keys[start : start + CHUNK], domain=domain, bounds=bounds)
+            part = pyo.Var(keys[start : start + CHUNK], domain=domain, bounds=bounds, doc=kind)
             model.add_component(name if start == 0 else f"{name}_{start}", part)
             for column, data in zip(columns[start : start + CHUNK], part.values(), strict=True):
                 found[column] = data
@@ -99,7 +170,9 @@ def _variables(model: ConcreteModel, program: Program, tick: Callable[[], None])
     return found
 
 
-def _odd_ones(program: Program, found: list[Any], kinds: dict[str, dict[str, int]]) -> None:
+def _odd_ones(
+    program: Program | Finished, found: list[Any], kinds: dict[str, dict[str, int]]
+) -> None:
     """Bounds and domains of columns that differ from the first of their kind."""
     import pyomo.environ as pyo
 
@@ -116,11 +189,18 @@ def _odd_ones(program: Program, found: list[Any], kinds: dict[str, dict[str, int
 
 
 def _constraints(
-    model: ConcreteModel, program: Program, variables: list[Any], tick: Callable[[], None]
+    model: ConcreteModel,
+    program: Program | Finished,
+    variables: list[Any],
+    tick: Callable[[], None],
 ) -> list[Any]:
     import pyomo.environ as pyo
     from pyomo.core.expr.numeric_expr import LinearExpression
-    from pyomo.core.expr.relational_expr import EqualityExpression, InequalityExpression
+    from pyomo.core.expr.relational_expr import (
+        EqualityExpression,
+        InequalityExpression,
+        RangedExpression,
+    )
 
     matrix = program.matrix()
     terms = _terms(matrix.columns, matrix.values, variables)
@@ -130,6 +210,9 @@ def _constraints(
         row = LinearExpression(terms[starts[i] : starts[i + 1]])
         if lower[i] == upper[i]:
             return EqualityExpression((row, float(upper[i])))
+        if lower[i] > -FREE and upper[i] < FREE:
+            sides = (float(lower[i]), row, float(upper[i]))
+            return RangedExpression(sides, (False, False))
         if upper[i] < FREE:
             return InequalityExpression((row, float(upper[i])), False)
         return InequalityExpression((float(lower[i]), row), False)
@@ -138,10 +221,12 @@ def _constraints(
     for name, rows in _by_origin(matrix):
         free = _free_name(model, name)
         for start in range(0, len(rows), CHUNK):
-            keys = rows[start : start + CHUNK]
-            part = pyo.Constraint(keys, rule=lambda _, i: body(i))
+            here = rows[start : start + CHUNK]
+            keys = [matrix.names[i] for i in here]
+            places = dict(zip(keys, here, strict=True))
+            part = pyo.Constraint(keys, rule=lambda _, key, places=places: body(places[key]))
             model.add_component(free if start == 0 else f"{free}_{start}", part)
-            for i, data in zip(keys, part.values(), strict=True):
+            for i, data in zip(here, part.values(), strict=True):
                 constraints[i] = data
             tick()
     return constraints
@@ -181,7 +266,7 @@ def _terms(columns: IntArray, values: Numbers, variables: list[Any]) -> list[Any
     return terms
 
 
-def _objective(program: Program, variables: list[Any]) -> Any:
+def _objective(program: Program | Finished, variables: list[Any]) -> Any:
     from pyomo.core.expr.numeric_expr import LinearExpression, MonomialTermExpression
 
     terms = [

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from odtdsl.backends.base import Limits, Report
+from odtdsl.backends.milp import outside
 from odtdsl.backends.milp.formulation import PATTERN, Formulation
 from odtdsl.backends.milp.highs import WIDE, Run, Solver
 from odtdsl.backends.milp.lowering import MAX_MODEL_DEPTH, deepest
@@ -19,6 +20,7 @@ from odtdsl.backends.milp.stage_choice import StageChoice
 from odtdsl.backends.milp.stages import Goal, trivial_bound
 from odtdsl.backends.milp.structure import tests_by_level, usable_tests
 from odtdsl.backends.staged import Stopped, UpwardSearch
+from odtdsl.base.diagnostics.model import error
 from odtdsl.datasets.table import FloatArray
 from odtdsl.problem.ir.diagrams import evaluated
 from odtdsl.problem.ir.forms import (
@@ -71,9 +73,10 @@ class Search(UpwardSearch[RawModel]):
         start: RawModel | None,
         report: Report | None,
         formulation: Formulation = PATTERN,
+        mip: str = outside.OWN,
     ) -> None:
         super().__init__(core, limits, report)
-        self.formulation = formulation
+        self.formulation, self.mip = formulation, mip
         self.cap = self._deepest()
         self.with_depth: int | None = None
         self._size: tuple[tuple[str, int], ...] = ()
@@ -110,7 +113,8 @@ class Search(UpwardSearch[RawModel]):
         kept = tuple((earlier, self.values[earlier]) for earlier in range(first, stage))
         run = self._solve(depth, StageChoice(stage, kept))
         if run.verdict == "optimal" and self.best is None:
-            raise RuntimeError("HiGHS' solution is no tree that keeps the rules")
+            self._trusts_own("the solution is no tree that keeps the rules")
+            raise Stopped
         return run.verdict != "infeasible"
 
     def _at_depth(self, depth: int) -> bool:
@@ -128,19 +132,37 @@ class Search(UpwardSearch[RawModel]):
             self._note_trivial(stage, depth)
         if lowered.hint is not None:
             self._offer(lowered.hint, 0 if stage is None else stage)
+        self._size = lowered.program.size()
+        if self.mip == outside.OWN:
+            run = self._own(lowered, stage)
+        else:
+            point = self._start(lowered)
+            run = outside.run(self.mip, lowered.program, point, self.limits)
+            if run.verdict == "infeasible" and point is not None:
+                raise error(
+                    "B226",
+                    f"the solver `{self.mip}` says that there is no solution, but began from one",
+                    helps=("use another solver, such as `highs`, or `exact`",),
+                )
+        self._finish(lowered, stage, run)
+        return run
+
+    def _own(self, lowered: Model, stage: int | None) -> Run:
+        """HiGHS in this process, which tells each better solution and bound at once."""
         built = self._build(lowered.program)
         standard = standard_form(lowered.program, built)
         self.tick()
         solver = Solver(lowered.program, standard)
-        self._size = lowered.program.size()
         self.tick()
         solver.options(**self._options(lowered.program))
-        point = None if self.best is None else lowered.full_start(self.best)
+        point = self._start(lowered)
         if point is not None:
             solver.start(point)
-        run = solver.run(self.limits, self._improved(lowered, stage), self._moved(lowered, stage))
-        self._finish(lowered, stage, run)
-        return run
+        return solver.run(self.limits, self._improved(lowered, stage), self._moved(lowered, stage))
+
+    def _start(self, lowered: Model) -> Numbers | None:
+        """What the solver begins from; None where nothing is known that keeps all rows."""
+        return None if self.best is None else lowered.full_start(self.best)
 
     def _lower(self, depth: int, choice: StageChoice) -> Model:
         """The program of a stage."""
@@ -182,9 +204,15 @@ class Search(UpwardSearch[RawModel]):
                 self.raise_bound(stage, bound)
 
     def _admitted(self, tree: RawModel | None, stage: int, *, claimed: bool) -> None:
-        """A tree that a model admits: it keeps all rules, or HiGHS' floats have blurred one."""
+        """A tree that a model admits: it keeps all rules, or the solver's floats blurred one."""
         if not self._offer(tree, stage) and claimed:
-            raise RuntimeError(f"the model admits {tree!r}, which breaks a rule")
+            self._trusts_own(f"the model admits {tree!r}, which breaks a rule")
+
+    def _trusts_own(self, why: str) -> None:
+        """What must not happen with HiGHS, whose tolerances are set here; from other solvers it
+        is an answer that is left out."""
+        if self.mip == outside.OWN:
+            raise RuntimeError(why)
 
     def _offer(self, tree: RawModel | None, stage: int) -> bool:
         """Note a tree that keeps all rules; whether it does."""

@@ -120,6 +120,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("B223", "a tree too deep for a formula", ""),
     ("B224", "an objective whose weights have too many digits for solvers", ""),
     ("B225", "a program of a kind that its format cannot hold", ""),
+    ("B226", "a solver of `milp` that fails, or contradicts itself", ""),
     # ---- D: data as read
     ("D101", "the data file is missing, a folder or not readable", ""),
     ("D102", "the data file is not text in its encoding", ""),

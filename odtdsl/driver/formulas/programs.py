@@ -26,6 +26,8 @@ from odtdsl.problem.terms.normalize import normalize
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pyomo.core.base import ConcreteModel
+
     from odtdsl.backends.programs import Handover
     from odtdsl.compiler import Analysis
     from odtdsl.datasets.table import FloatArray
@@ -101,6 +103,69 @@ def write_program(
     if legend is not None:
         write_text(legend, json.dumps({"format": to, **told.to_json()}, indent=1) + "\n")
     return told.handed.size()
+
+
+def pyomo_model(analysis: Analysis, ask: Ask) -> ConcreteModel:
+    """A program as a Pyomo model, to be altered and solved by any means.
+
+    It remembers of what it is the program, for `decode_pyomo`.
+
+    Raises
+    ------
+    OdtError
+        As `program_of`.
+    """
+    told, _ = program_of(analysis, ask)
+    writer = back_end(able("write programs"), ask.variant)
+    assert isinstance(writer, ProgramWriter), "its entry says that it writes programs"
+    model = writer.to_pyomo(told.handed)
+    setattr(model, _ORIGIN, (analysis, ask))
+    return model
+
+
+def is_pyomo(thing: object) -> bool:
+    """Whether it is a model of `pyomo_model`, or a copy of one; Pyomo is not loaded to see it."""
+    return hasattr(type(thing), "component_objects") and hasattr(thing, _ORIGIN)
+
+
+def decode_pyomo(model: ConcreteModel) -> Result:
+    """The audited model that the values of a Pyomo model stand for; without values they are 0.
+
+    Variables that were added count for nothing. The objective is read from the values: that of the
+    Pyomo model may have been changed.
+
+    Raises
+    ------
+    OdtError
+        U210: no variable has a value. Else as `decode_program`.
+    """
+    from odtdsl.driver.formulas.solution import Solution
+
+    analysis, ask = getattr(model, _ORIGIN)
+    values = dict(_named_values(model))
+    if not values:
+        raise error(
+            "U210",
+            "no variable of the Pyomo model has a value",
+            helps=("solve it first, and load the solution into it",),
+        )
+    return decode_program(analysis, Solution(values=values), ask)
+
+
+def _named_values(model: ConcreteModel) -> Iterator[tuple[str, float]]:
+    """Values by the names that files have: `use[n0,age]`, whose kind is `use`, is `use(n0,age)`."""
+    import pyomo.environ as pyo
+
+    for group in model.component_objects(pyo.Var):
+        if not group.doc:
+            continue  # it was added
+        for key, variable in group.items():
+            if variable.value is not None:
+                yield (f"{group.doc}({key})" if key else group.doc), float(variable.value)
+
+
+_ORIGIN = "_odtdsl"
+"""Where a Pyomo model remembers what it is the program of."""
 
 
 def show_rule(analysis: Analysis, rule: str, ask: Ask) -> Iterator[str]:

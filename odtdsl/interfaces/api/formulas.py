@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack, cast, overload
 
 from odtdsl.interfaces.api.inputs import FileFormat, FilePath, Inputs
 from odtdsl.interfaces.api.reading import ModelLike, spec_of
@@ -14,9 +14,12 @@ from odtdsl.words import values
 from odtdsl.words.values import Numeric
 
 if TYPE_CHECKING:
+    from pyomo.core.base import ConcreteModel
+
     from odtdsl.driver.result import Result
 
 
+@overload
 def compile(
     spec: ModelLike,
     path: FilePath,
@@ -29,16 +32,48 @@ def compile(
     weighted: bool = False,
     legend: FilePath | None = None,
     **inputs: Unpack[Inputs],
-) -> dict[str, int]:
-    """Write a model as a file that other solvers and people can read.
+) -> dict[str, int]: ...
+
+
+@overload
+def compile(
+    spec: ModelLike,
+    path: None = None,
+    /,
+    *,
+    to: Literal["pyomo"],
+    model: Literal["pattern", "subtrees", "cptree", "odd"] | None = None,
+    bound: Numeric | Iterable[Numeric] = (),
+    weighted: bool = False,
+    **inputs: Unpack[Inputs],
+) -> ConcreteModel: ...
+
+
+def compile(
+    spec: ModelLike,
+    path: FilePath | None = None,
+    /,
+    *,
+    to: FileFormat | Literal["pyomo"] | None = None,
+    model: Literal["pattern", "subtrees", "cptree", "odd"] | None = None,
+    depth: int | None = None,
+    bound: Numeric | Iterable[Numeric] = (),
+    weighted: bool = False,
+    legend: FilePath | None = None,
+    **inputs: Unpack[Inputs],
+) -> dict[str, int] | ConcreteModel:
+    """Write a model as a file that other solvers and people can read, or as a Pyomo model.
 
     Parameters
     ----------
     spec
         A model, a text or a path.
     path
-        The file to write, whole or not at all.
+        The file to write, whole or not at all. None for a Pyomo model.
     to
+        `"pyomo"`: a `ConcreteModel` of the program, to be altered and solved; `decode(model)` then
+        takes its values. The column `use(n0,age)` of files is `model.use["n0,age"]`, the rows of a
+        rule `budget` are `model.rule_budget`.
         A mixed-integer program: `"lp"`, `"mps"` or `"mzn"` (MiniZinc); a formula: `"cnf"` (is
         there a tree that satisfies the rules?), `"wcnf"` (MaxSAT) or `"opb"` (pseudo-Boolean),
         both with the objective. Default by the ending of the file, else `"lp"`.
@@ -60,18 +95,28 @@ def compile(
 
     Returns
     -------
-    dict
-        The size of the encoding: counts of variables, rows, clauses and so on by name.
+    dict or ConcreteModel
+        The size of the encoding: counts of variables, rows, clauses and so on by name. With
+        `to="pyomo"` the model.
 
     Raises
     ------
     OdtError
         With all mistakes of spec and data; B codes: the encoding cannot express the problem;
-        F301: the file cannot be written.
+        F301: the file cannot be written; U401: a file and `to="pyomo"`, or neither.
     """
     from odtdsl.base.back_ends import variant
     from odtdsl.driver import pipeline
+    from odtdsl.driver.formulas import programs
 
+    if to == "pyomo":
+        if path is not None or legend is not None or depth is not None:
+            why = "a Pyomo model is no file, and a program has the depth of its spec"
+            raise values.wrong("the model", path or legend or depth, f"leave it out: {why}")
+        ask = programs.Ask(variant=variant(model=model), bounds=_bounds(bound), weighted=weighted)
+        return programs.pyomo_model(spec_of(spec).analyse(**inputs), ask)
+    if path is None:
+        raise values.wrong("the file", path, 'name one, or write to="pyomo"')
     form = to or pipeline.format_of(Path(path))
     return dict(
         pipeline.compile_to(
@@ -88,8 +133,8 @@ def compile(
 
 
 def decode(
-    spec: ModelLike,
-    assignment: FilePath | Iterable[int] | Mapping[str, float],
+    spec: ModelLike | ConcreteModel,
+    assignment: FilePath | Iterable[int] | Mapping[str, float] | None = None,
     /,
     *,
     to: FileFormat | None = None,
@@ -104,7 +149,8 @@ def decode(
     Parameters
     ----------
     spec
-        A model, a text or a path.
+        A model, a text or a path. Or a solved Pyomo model of `compile`, or a copy of it, which
+        knows of what it is the program; then nothing else is given.
     assignment
         The file that the solver wrote or printed. Or, of a formula, literals: variables that are
         true, and negatives of those that are false; of a program, values by the names of its
@@ -149,6 +195,11 @@ def decode(
     from odtdsl.driver.formulas import files, programs
     from odtdsl.driver.formulas.solution import Solution
 
+    if programs.is_pyomo(spec):
+        return programs.decode_pyomo(cast("ConcreteModel", spec))
+    if assignment is None:
+        raise values.wrong("the answer", assignment, "pass a file, literals or values")
+    spec = cast("ModelLike", spec)
     bounds = _bounds(bound)
     if isinstance(assignment, str | os.PathLike):
         path = Path(assignment)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from odtdsl.base.back_ends import able
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.files import regular
 from odtdsl.interfaces.cli.commands import (
@@ -357,6 +358,9 @@ class Compare(OnSpec):
         list[str] | None,
         Option(help='A back end, such as exact, "milp (cptree)" or "sat (paper)"; default: all.'),
     ] = None
+    solvers: Annotated[
+        str | None, Option(help="Solvers of milp to compare, such as highs,scip.")
+    ] = None
     within: Annotated[str | None, Option(help="Time limit of each run.")] = None
     gap: Gap = None
     threads: Threads = None
@@ -380,7 +384,7 @@ class Compare(OnSpec):
         with interruptible(), Waiting(quiet=self.as_json):
             found = comparison.compare(
                 analysis,
-                backends=self.on,
+                backends=self._asked(),
                 seconds=seconds,
                 gap=None if self.gap is None else parse_gap(self.gap),
                 threads=self.threads,
@@ -391,6 +395,12 @@ class Compare(OnSpec):
         else:
             print_lines(console.compared(found))
         return STATUS_CODES[found.status] if found.ran else WRONG
+
+    def _asked(self) -> list[str] | None:
+        """What `--on` and `--solvers` name; None where they name nothing."""
+        names = [] if self.solvers is None else self.solvers.split(",")
+        of_solvers = [f"{able('write programs')} ({name.strip()})" for name in names]
+        return [*(self.on or ()), *of_solvers] or None
 
 
 __all__ = ["Compare", "Solve"]
