@@ -284,3 +284,21 @@ def test_lists_of_values_are_read(text: str, objective: float | None) -> None:
 @pytest.mark.parametrize("text", ["v 1 -2 3 0\n", "SAT\n1 -2 0\n", "o 3\nv 0110\n", "v x1 -x2\n"])
 def test_answers_to_formulas_are_told_apart(text: str) -> None:
     assert not seems_program(text)
+
+
+@pytest.mark.parametrize("to", ["lp", "mps", "mzn"])
+def test_long_comments_are_broken(to: str, tmp_path: Path) -> None:
+    """SCIP and CBC cannot read an MPS file with a comment of more than 1,024 characters."""
+    sums = " + ".join(["errors"] * 140)
+    spec = odtdsl.parse(
+        f'data sklearn "iris" target target candidates * at quantiles 2 tree depth <= 1'
+        f" minimize {sums}"
+    )
+    spec.compile(tmp_path / f"long.{to}")
+    comments = [
+        line
+        for line in (tmp_path / f"long.{to}").read_text().splitlines()
+        if line.startswith(("\\", "*", "%"))
+    ]
+    assert sum(line.count("errors") for line in comments) >= 140
+    assert max(map(len, comments)) <= 250
