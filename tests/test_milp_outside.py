@@ -36,7 +36,10 @@ def test_each_solver_proves_the_optimum_of_brute_force(name: str) -> None:
     compare(*range(scaled(40) // 4), few=True, engine=Milp(mip=available(name)))
 
 
-@pytest.mark.parametrize("name", outside.SOLVERS)
+@pytest.mark.parametrize(
+    "name",
+    ["scip", *(pytest.param(n, marks=pytest.mark.nightly) for n in outside.SOLVERS if n != "scip")],
+)
 @pytest.mark.parametrize("rule", ["", " rule no: errors <= 2"])
 def test_each_solver_begins_from_a_tree_and_agrees_with_exact(name: str, rule: str) -> None:
     """The start is greedy's; where there is no tree, the solver says so."""
