@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 from scale import scaled
 
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.compiler.draft import Draft, draft
+from odtdsl.interfaces.cli.main import app
 
 
 def written(tmp_path: Path, text: str, target: str | None = None, name: str = "rows.csv") -> Draft:
@@ -131,32 +131,26 @@ def test_drafts_of_random_tables_are_understood(tmp_path: Path) -> None:
     assert solved >= 5
 
 
-def test_the_command(tmp_path: Path) -> None:
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It says what it chose, replaces nothing unasked, and leaves nothing half-written."""
 
-    def odt(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "odtdsl", *arguments],
-            cwd=tmp_path,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    def odt(*arguments: str) -> Result:
+        return CliRunner().invoke(app, list(arguments))
 
+    monkeypatch.chdir(tmp_path)
     rows = "\n".join(f"{i},{i * 7 % 5},{i % 2}" for i in range(50))
     (tmp_path / "rows.csv").write_text("a,b,c\n" + rows)
     first = odt("init", "rows.csv")
-    assert first.returncode == 0, first.stderr
+    assert first.exit_code == 0, first.stderr
     assert "`c` is predicted; choose another with `--target`" in first.stdout
     assert "F303" in odt("init", "rows.csv").stderr
     told = json.loads(odt("init", "rows.csv", "--target", "b", "--force", "--json").stdout)
     assert (told["target"], told["chosen"]) == ("b", False)
     before = (tmp_path / "rows.odt").read_text()
     assert told["text"] == before
-    assert odt("init", "rows.csv", "--target", "d", "--force").returncode == 1
+    assert odt("init", "rows.csv", "--target", "d", "--force").exit_code == 1
     assert (tmp_path / "rows.odt").read_text() == before
-    assert odt("check", "rows.odt").returncode == 0
+    assert odt("check", "rows.odt").exit_code == 0
 
 
 @pytest.mark.parametrize(("cell", "noted"), [("1O5", True), ("?", False), ("", False)])

@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 
+@pytest.mark.nightly  # a twentieth of the time of all tests of a day
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     for package in ("sphinx", "myst_parser", "furo"):
         pytest.importorskip(package, reason=f"{package} is not installed: the extra `docs`")
