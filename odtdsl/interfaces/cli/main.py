@@ -44,6 +44,7 @@ from odtdsl.interfaces.cli.models import Audit, Evaluate, Why
 from odtdsl.interfaces.cli.predict import Predict
 from odtdsl.interfaces.cli.report import Report
 from odtdsl.interfaces.cli.solve import Compare, Solve
+from odtdsl.interfaces.cli.studio import Studio
 from odtdsl.interfaces.cli.tune import Tune
 
 # ---- commands
@@ -222,6 +223,7 @@ app = group(
     Report,
     Doctor,
     Lsp,
+    Studio,
     Export,
     Predict,
     Evaluate,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 import threading
 import time
+from fractions import Fraction
 from types import TracebackType
 
 from odtdsl.backends.base import Progress, relative_gap
@@ -100,8 +102,48 @@ class Waiting:
             self._done.set()
 
 
+class Telling(Waiting):
+    """Progress for programs: each improvement as a line of JSON on standard error.
+
+    `{"seconds": ..., "stage": 0, "incumbent": ..., "bound": ..., "gap": ..., "model": {...}}`; the
+    values are those of the stage, less is better, and null where there is none. The model is told
+    when it is another, at most every `REFRESH` seconds: the last one is in the answer.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(quiet=True)
+        self.on, self.drawn = False, 0.0
+        self.last: Fraction | None = None
+
+    def __call__(self, progress: Progress) -> None:
+        """Write the progress that a back end reports."""
+        from odtdsl.predictors.saving import to_json
+
+        now = time.monotonic()
+        model = None
+        if progress.incumbent != self.last and now - self.drawn >= REFRESH:
+            model = progress.model
+            self.drawn, self.last = now, progress.incumbent
+        gap = relative_gap(progress.incumbent, progress.bound)
+        told = {
+            "seconds": round(progress.seconds, 3),
+            "stage": progress.stage,
+            "incumbent": _plain(progress.incumbent),
+            "bound": _plain(progress.bound),
+            "gap": _plain(gap),
+            "model": None if model is None else to_json(model),
+        }
+        self._write(json.dumps(told) + "\n")
+
+
+def _plain(value: Fraction | None) -> float | int | None:
+    if value is None:
+        return None
+    return int(value) if value.denominator == 1 else float(value)
+
+
 def _clock(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 60 else f"{seconds / 60:.0f} min"
 
 
-__all__ = ["Waiting"]
+__all__ = ["Telling", "Waiting"]

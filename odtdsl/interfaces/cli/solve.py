@@ -85,6 +85,10 @@ class Solve(OnSpec):
     ] = None
     force: Force = False
     as_json: Json = False
+    progress: Annotated[
+        bool,
+        Option("--progress", help="Tell each better tree or bound as a line of JSON on stderr."),
+    ] = False
 
     def run(self) -> int:
         """Solve the spec, print the model with its status and audit, and write the files asked for.
@@ -97,7 +101,7 @@ class Solve(OnSpec):
         from odtdsl.base.interrupts import interruptible
         from odtdsl.base.limits import counting, parse_memory, parse_seconds
         from odtdsl.driver import pipeline
-        from odtdsl.interfaces.cli.progress import Waiting
+        from odtdsl.interfaces.cli.progress import Telling, Waiting
 
         asked = variant(self.options)
         wish = _list_wish(self.all_optimal, self.near, self.most, self.gap, self.until)
@@ -161,7 +165,8 @@ class Solve(OnSpec):
                 from odtdsl.base.cluster import connected
 
                 cluster = stack.enter_context(connected(self.cluster))
-            with Waiting(quiet=self.as_json) as waiting:
+            made = Telling() if self.progress else Waiting(quiet=self.as_json)
+            with made as waiting:
                 result = pipeline.solve(
                     analysis,
                     variant=asked,

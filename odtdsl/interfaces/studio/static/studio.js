@@ -1,0 +1,271 @@
+// The page of `odt studio`. Every text from a file is put in as text, never as HTML.
+import { makeEditor } from "./editor.js";
+import { drawCurve } from "./curve.js";
+
+const $ = (id) => document.getElementById(id);
+const made = (tag, text = "", className = "") => {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  if (className) element.className = className;
+  return element;
+};
+
+export async function ask(path, body) {
+  const answer = await fetch(path, {
+    method: "POST",
+    body: JSON.stringify(body),
+    headers: { "content-type": "application/json" },
+  });
+  const told = await answer.json();
+  if (told.refused) throw new Error(told.refused.map((one) => one.message).join("; "));
+  return told;
+}
+
+const page = { name: "", known: "", prices: new Map(), job: 0, after: 0, rules: [] };
+let saving = 0;
+
+const editor = makeEditor($("editor"), { ask, changed: changed, checked: showCheck });
+
+function say(text) {
+  $("state").textContent = text;
+}
+
+function changed() {
+  page.prices.clear();
+  clearTimeout(saving);
+  saving = setTimeout(save, 800);
+}
+
+async function save() {
+  clearTimeout(saving);
+  if (!page.name) return;
+  const [name, text] = [page.name, editor.text()];
+  const told = text === page.known || (await guarded(() => ask("save", { name, text, known: page.known })));
+  if (told && name === page.name) page.known = text;
+}
+
+async function guarded(action) {
+  try {
+    return await action();
+  } catch (failure) {
+    say(failure instanceof TypeError ? "odt studio does not answer: was it ended?" : failure.message);
+    return null;
+  }
+}
+
+async function open(name) {
+  const told = await guarded(() => ask("open", { name }));
+  if (!told) return;
+  page.name = told.name;
+  page.known = told.text;
+  document.title = `${told.name || told.folder} · odt studio`;
+  $("names").replaceChildren(...told.names.map((one) => new Option(one, one, false, one === told.name)));
+  editor.show(told.text);
+  page.prices.clear();
+  if (!told.name) say("There is no spec in this folder: begin one with `odt init data.csv`.");
+}
+
+// ---- what a check found
+
+function showCheck(told) {
+  page.rules = told.rules;
+  const rows = told.diagnostics.map((one) => {
+    const row = made("p", "", one.severity);
+    const notes = [...one.notes.map((t) => `note: ${t}`), ...one.helps.map((t) => `help: ${t}`)];
+    row.append(made("strong", `${one.code} `), [one.message, ...notes].join("\n"));
+    return row;
+  });
+  if (told.unread) rows.push(made("p", `Names and values are not checked: ${told.unread}`, "warning"));
+  if (!rows.length) rows.push(made("p", "No mistakes found."));
+  $("mistakes").replaceChildren(...rows);
+  showRules();
+  if (told.facts) showData(told.facts);
+}
+
+function showRules() {
+  $("rules").replaceChildren(
+    ...page.rules.map((one) => {
+      const row = made("li", "", one.on ? "" : "off");
+      const label = made("label");
+      const box = made("input");
+      box.type = "checkbox";
+      box.checked = one.on;
+      box.addEventListener("change", async () => {
+        const told = await guarded(() => ask("switch", { text: editor.text(), start: one.start }));
+        if (told) editor.replace(told.text);
+      });
+      label.append(box, " ", made("strong", one.name), ": ", made("code", one.text));
+      row.append(label);
+      if (one.on && page.prices.has(one.name)) {
+        row.append(" ", made("span", page.prices.get(one.name), "cost"));
+      }
+      return row;
+    }),
+  );
+  const chosen = $("curve-rule").value;
+  const names = [...page.rules.filter((one) => one.on).map((one) => one.name), "leaves", "depth"];
+  $("curve-rule").replaceChildren(...names.map((n) => new Option(n, n, false, n === chosen)));
+}
+
+function table(heads, rows) {
+  const found = made("table");
+  const head = found.createTHead().insertRow();
+  heads.forEach((text) => head.append(made("th", text)));
+  const body = found.createTBody();
+  for (const cells of rows) {
+    const row = body.insertRow();
+    cells.forEach((text) => row.append(made("td", String(text ?? ""))));
+  }
+  return found;
+}
+
+function showData(facts) {
+  const rows = facts.columns.slice(0, 200).map((one) => [
+    one.name,
+    one.kind,
+    one.n_levels,
+    one.n_missing || "",
+    one.low !== null ? `${one.low} to ${one.high}`
+      : one.levels.slice(0, 4).map(([text, n]) => `${text.slice(0, 40)} (${n})`).join(", "),
+  ]);
+  const count = facts.n_rows === null ? "rows not counted" : `${facts.n_rows} rows`;
+  const more = facts.columns.length > 200 ? ", the first 200 shown" : "";
+  $("data").replaceChildren(
+    made("p", `${facts.source}: ${count}, ${facts.columns.length} columns${more}`),
+    table(["column", "kind", "values", "missing", "range or most frequent"], rows),
+  );
+}
+
+// ---- commands
+
+async function start(command, more = {}) {
+  await save();
+  const text = editor.text();
+  const body = { command, name: page.name, text, known: page.known, within: $("within").value, ...more };
+  const told = await guarded(() => ask("start", body));
+  if (!told) return;
+  page.known = text;
+  Object.assign(page, { job: told.job, after: 0 });
+  $("line").textContent = told.line;
+  $("stop").disabled = false;
+  $("go-on").disabled = true;
+  say("running");
+  follow(told.job, command);
+}
+
+async function follow(job, command) {
+  while (job === page.job) {
+    const told = await guarded(() => ask("state", { after: page.after }));
+    if (!told || told.job !== job) return;
+    for (const one of told.events) {
+      page.after = one.number;
+      showProgress(one);
+      if (one.svg) draw(one.svg);
+    }
+    if (!told.running) {
+      $("stop").disabled = true;
+      ended(command, told);
+      return;
+    }
+    await new Promise((done) => setTimeout(done, 300));
+  }
+}
+
+const shown = (value) => (value === null || value === undefined ? "none" : Number(value.toPrecision(6)));
+const percent = (value) => (value === null || value === undefined ? "unknown" : `${(100 * value).toFixed(1)}%`);
+
+function showProgress(one) {
+  $("progress").textContent =
+    `${one.seconds.toFixed(1)} s: best ${shown(one.incumbent)}, bound ${shown(one.bound)}, gap ${percent(one.gap)}`;
+}
+
+function draw(svg) {
+  const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
+  if (parsed.nodeName === "svg") $("tree").replaceChildren(document.adoptNode(parsed));
+}
+
+function ended(command, told) {
+  const answer = told.answer;
+  const told_wrong = answer?.diagnostics?.map((one) => `${one.code} ${one.message}`).join("; ");
+  if (typeof answer !== "object" || answer === null || answer.status === "error") {
+    say(told_wrong || told.errors.trim().split("\n").at(-1) || `ended with code ${told.code}`);
+    return;
+  }
+  say(`${command}: ${answer.interrupted ? "stopped, " : ""}${answer.status ?? "done"}`);
+  if (told.svg) draw(told.svg);
+  if (command === "solve") showSolved(answer);
+  if (command === "explain") showExplained(answer);
+  if (command === "curve") drawCurve($("plot"), answer, takePoint);
+  showFiles(told.files);
+}
+
+function showSolved(answer) {
+  $("go-on").disabled = answer.status !== "feasible" || !answer.model;
+  $("progress").textContent =
+    `${answer.status}: objective ${shown(answer.objective)}, bound ${shown(answer.bound)}, ` +
+    `gap ${percent(answer.gap)}, ${answer.seconds.toFixed(2)} s by ${answer.backend}`;
+  if (answer.status === "infeasible") {
+    $("tree").replaceChildren(made("p", "No tree satisfies all rules. Ask what each rule costs to see the conflict."));
+  }
+  const rows = (answer.audit ?? []).map((one) => [one.holds ? "holds" : "FAILS", one.rule, one.text]);
+  $("audit").replaceChildren(made("h2", "Audit"), table(["", "rule", "condition"], rows));
+}
+
+function showExplained(answer) {
+  page.prices.clear();
+  for (const one of answer.prices?.prices ?? []) {
+    const { low, high } = one.price ?? {};
+    const amount = low === high ? `${shown(low)}` : `between ${shown(low)} and ${shown(high)}`;
+    page.prices.set(one.name, one.binds ? `costs ${amount}` : "costs nothing");
+  }
+  showRules();
+  const told = (answer.diagnostics ?? []).filter((one) => one.severity === "error");
+  $("conflict").replaceChildren(
+    ...told.map((one) => made("p", [one.message, ...one.helps].join("\n"), "error")),
+  );
+  editor.mark(told);
+}
+
+async function takePoint(rule, value, isPercent) {
+  const body = { text: editor.text(), rule, value, percent: isPercent };
+  const told = await guarded(() => ask("bound", body));
+  if (!told) return;
+  editor.replace(told.text);
+  await start("solve");
+}
+
+function showFiles(names) {
+  const known = new Set([...$("files").querySelectorAll("a")].map((one) => one.textContent));
+  for (const name of names ?? []) {
+    if (known.has(name)) continue;
+    const row = made("li");
+    const link = made("a", name);
+    link.href = `files/${encodeURIComponent(name)}`;
+    link.target = "_blank";
+    link.rel = "noopener noreferrer";
+    row.append(link);
+    $("files").append(row);
+  }
+}
+
+for (const one of ["questionnaire", "python", "sql", "c", "javascript", "text", "mermaid"]) {
+  $("to").append(new Option(one, one));
+}
+$("solve").addEventListener("click", () => start("solve"));
+$("go-on").addEventListener("click", () => start("solve", { go_on: true }));
+$("stop").addEventListener("click", () => guarded(() => ask("stop", {})));
+$("explain").addEventListener("click", () => start("explain"));
+$("curve").addEventListener("click", () => start("curve", { rule: $("curve-rule").value }));
+$("near-go").addEventListener("click", () => start("near", { near: $("near").value }));
+$("report").addEventListener("click", () => start("report"));
+$("export").addEventListener("click", () => start("export", { to: $("to").value }));
+$("names").addEventListener("change", async () => {
+  await save();
+  location.hash = encodeURIComponent($("names").value);
+  open($("names").value);
+});
+let wanted = "";
+try {
+  wanted = decodeURIComponent(location.hash.slice(1));
+} catch { /* an address that somebody shortened */ }
+open(wanted);

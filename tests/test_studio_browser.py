@@ -1,0 +1,182 @@
+"""A visit of the studio in a headless Chromium: by mouse and keyboard, narrow, dark, hostile names.
+
+Needs selenium, and Debian's `chromium` and `chromium-driver`; nothing downloads a browser.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+for package in ("starlette", "uvicorn", "selenium"):
+    pytest.importorskip(package, reason=f"needs {package}")
+
+from studio_server import SPEC, WAIT, Server  # noqa: E402
+
+BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+pytestmark = pytest.mark.nightly
+
+
+@pytest.fixture(scope="module")
+def visit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Server]]:
+    from selenium import webdriver
+
+    if BROWSER is None or DRIVER is None:
+        pytest.skip("chromium and chromium-driver are not installed")
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1300,1000"):
+        options.add_argument(flag)
+    browser = webdriver.Chrome(options=options, service=webdriver.chrome.service.Service(DRIVER))
+    server = Server(tmp_path_factory.mktemp("studio"))
+    try:
+        yield browser, server
+    finally:
+        browser.quit()
+        server.close()
+
+
+def until(true: Callable[[], Any]) -> None:
+    end = time.monotonic() + WAIT
+    while not true():
+        assert time.monotonic() < end, "nothing came"
+        time.sleep(0.1)
+
+
+def shows(element: Callable[[str], Any], where: str, text: str) -> None:
+    until(lambda: text in element(where).text)
+
+
+def opened(visit: tuple[Any, Server]) -> Callable[[str], Any]:
+    """The page anew, and what finds an element by its id."""
+    browser, server = visit
+    (server.folder / "spec.odt").write_text(SPEC, encoding="utf-8")
+    browser.get("about:blank")
+    browser.get_log("browser")
+    browser.get(server.address)
+
+    def element(name: str) -> Any:
+        return browser.find_element("id", name)
+
+    until(lambda: "No mistakes" in element("mistakes").text)
+    return element
+
+
+def no_errors(visit: tuple[Any, Server]) -> None:
+    assert [one for one in visit[0].get_log("browser") if one["level"] != "INFO"] == []
+
+
+def test_a_visit(visit: tuple[Any, Server], tmp_path: Path) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    browser, _ = visit
+    element = opened(visit)
+    element("solve").click()
+    until(lambda: "optimal" in element("state").text)
+    assert element("line").text.startswith("odt solve spec.odt")
+    assert element("tree").find_elements("tag name", "svg")
+    element("explain").click()
+    until(lambda: "costs" in element("rules").text)
+    element("curve-rule").send_keys("robust")
+    element("curve").click()
+    until(lambda: element("plot").find_elements("tag name", "circle"))
+    points = element("plot").find_elements("tag name", "circle")
+    points[-1].send_keys(Keys.ENTER)
+    until(lambda: "optimal" in element("state").text and "size >= 1" not in element("rules").text)
+    for button, name in (
+        ("near-go", "spec.trees.html"),
+        ("report", "spec.html"),
+        ("export", "spec.ask.html"),
+    ):
+        element(button).click()
+        shows(element, "files", name)
+    links = [one.get_attribute("href") for one in element("files").find_elements("tag name", "a")]
+    browser.save_screenshot(str(tmp_path / "visit.png"))
+    no_errors(visit)
+    for link in links:
+        browser.get(link)
+        assert [one for one in browser.get_log("browser") if "favicon" not in one["message"]] == []
+
+
+def test_quick_fixes_by_keyboard_alone(visit: tuple[Any, Server]) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    browser, server = visit
+    element = opened(visit)
+
+    def keys(*some: str) -> None:
+        ActionChains(browser).send_keys(*some).perform()
+
+    for _ in range(30):  # to the editor
+        keys(Keys.TAB)
+        if "cm-content" in (browser.switch_to.active_element.get_attribute("class") or ""):
+            break
+    ActionChains(browser).key_down(Keys.CONTROL).send_keys(Keys.END).key_up(Keys.CONTROL).perform()
+    keys("rule z: forall path: agee before sex")
+    until(lambda: "agee" in element("mistakes").text)
+    keys(Keys.ESCAPE)
+    pressed = ActionChains(browser).key_down(Keys.CONTROL).key_down(Keys.SHIFT).send_keys("m")
+    pressed.key_up(Keys.SHIFT).key_up(Keys.CONTROL).perform()
+    until(lambda: browser.find_elements("css selector", ".cm-panel-lint"))
+    keys("q")  # the underlined letter of "Quick fixes"
+    until(lambda: browser.find_elements("css selector", "dialog button"))
+    keys(Keys.ENTER)
+    until(lambda: "No mistakes" in element("mistakes").text)
+    until(lambda: "age before sex" in (server.folder / "spec.odt").read_text())
+    no_errors(visit)
+
+
+def test_narrow_and_dark(visit: tuple[Any, Server]) -> None:
+    browser, _ = visit
+    features = [{"name": "prefers-color-scheme", "value": "dark"}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    size = {"width": 400, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        element = opened(visit)
+        element("solve").click()
+        until(lambda: "optimal" in element("state").text)
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 400
+        back = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+        assert back == "rgb(22, 24, 28)"
+        no_errors(visit)
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_hostile_names_and_files(visit: tuple[Any, Server]) -> None:
+    browser, server = visit
+    evil = "<img src=x onerror=alert(1)>"
+    (server.folder / "evil.csv").write_text(
+        f'"{evil}",y,"<script>alert(2)</script>"\n1,"{evil}",a\n2,b,c\n3,"{evil}",a\n4,b,c\n'
+    )
+    (server.folder / "binary.csv").write_bytes(bytes(range(256)) * 40)
+    (server.folder / "huge.csv").write_bytes(b"a,y\n" + b"1,x\n" * 9_000_000)
+    for name, file in (("evil", "evil.csv"), ("binary", "binary.csv"), ("huge", "huge.csv")):
+        text = f'data "{file}"\ntarget y: class\ntree depth <= 1\nminimize errors\n'
+        (server.folder / f"{name}.odt").write_text(text)
+    try:
+        element = opened(visit)
+        for name, wanted in (("binary", "D"), ("huge", "not checked"), ("evil", "No mistakes")):
+            browser.execute_script(
+                "const s = document.getElementById('names'); s.value = arguments[0];"
+                "s.dispatchEvent(new Event('change'))",
+                f"{name}.odt",
+            )
+            shows(element, "mistakes", wanted)
+        until(lambda: evil in element("data").text)
+        element("solve").click()
+        until(lambda: "optimal" in element("state").text)
+        assert not browser.find_elements("css selector", "img, #tree script, #data script")
+        no_errors(visit)
+    finally:
+        for path in server.folder.glob("[ebh][viu]*.*"):
+            path.unlink()
