@@ -49,19 +49,6 @@ def code_of(values: dict[str, float], **options: Any) -> str:
 # ---- what the files say
 
 
-def test_long_sentences_fill_no_line_of_a_file(tmp_path: Path) -> None:
-    """CBC and SCIP take what is behind a thousand characters for a row, and CBC says nothing."""
-    groups = " ".join(f"group g{i} = row in {{{i}}}" for i in range(150))
-    most = ", ".join(f"errors(g{i})" for i in range(150))
-    spec = odtdsl.parse(f"{SPEC} {groups} rule long: sum({most}) <= 9")
-    for to in ("lp", "mps", "mzn"):
-        path = tmp_path / f"long.{to}"
-        spec.compile(path)
-        told = [line for line in path.read_text().splitlines() if line[0] in "\\*%"]
-        assert max(map(len, told)) <= 200
-        assert "errors(g149)" in " ".join(told)
-
-
 def test_the_head_of_a_file_says_what_names_mean(tmp_path: Path) -> None:
     for to, mark in (("lp", "\\"), ("mps", "*"), ("mzn", "%")):
         path = tmp_path / f"iris.{to}"
