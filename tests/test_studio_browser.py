@@ -180,3 +180,32 @@ def test_hostile_names_and_files(visit: tuple[Any, Server]) -> None:
     finally:
         for path in server.folder.glob("[ebh][viu]*.*"):
             path.unlink()
+
+
+def test_answers_of_one_spec_do_not_stand_beside_another(visit: tuple[Any, Server]) -> None:
+    browser, server = visit
+    conflict = SPEC + "rule x: leaves <= 1\nrule z: accuracy >= 95%\n"
+    (server.folder / "other.odt").write_text(conflict, encoding="utf-8")
+
+    def chosen(name: str) -> None:
+        browser.execute_script(
+            "const s = document.getElementById('names'); s.value = arguments[0];"
+            "s.dispatchEvent(new Event('change'))",
+            name,
+        )
+
+    try:
+        element = opened(visit)
+        element("solve").click()
+        until(lambda: "optimal" in element("state").text)
+        chosen("other.odt")
+        until(lambda: not element("tree").find_elements("tag name", "svg"))
+        shows(element, "rules", "leaves <= 1")
+        element("explain").click()
+        shows(element, "conflict", "no tree satisfies `x` and `z` together")
+        assert len(browser.find_elements("css selector", ".cm-lint-marker-error")) == 2
+        chosen("spec.odt")
+        until(lambda: element("conflict").text == "")
+        no_errors(visit)
+    finally:
+        (server.folder / "other.odt").unlink()

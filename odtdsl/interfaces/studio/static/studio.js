@@ -32,6 +32,8 @@ function say(text) {
 
 function changed() {
   page.prices.clear();
+  $("conflict").replaceChildren();
+  if ($("tree").firstChild && $("stop").disabled) say("The spec has changed since this answer.");
   clearTimeout(saving);
   saving = setTimeout(save, 800);
 }
@@ -53,6 +55,18 @@ async function guarded(action) {
   }
 }
 
+// The answers of one spec must not stand beside another.
+function forget() {
+  if (!$("stop").disabled) guarded(() => ask("stop", {}));
+  page.job = 0;
+  $("stop").disabled = $("go-on").disabled = true;
+  for (const one of ["tree", "audit", "plot", "conflict", "data", "files", "progress"]) {
+    $(one).replaceChildren();
+  }
+  $("line").textContent = "nothing yet";
+  say("");
+}
+
 async function open(name) {
   const told = await guarded(() => ask("open", { name }));
   if (!told) return;
@@ -62,6 +76,7 @@ async function open(name) {
   $("names").replaceChildren(...told.names.map((one) => new Option(one, one, false, one === told.name)));
   editor.show(told.text);
   page.prices.clear();
+  forget();
   if (!told.name) say("There is no spec in this folder: begin one with `odt init data.csv`.");
 }
 
@@ -181,7 +196,11 @@ function showProgress(one) {
 
 function draw(svg) {
   const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
-  if (parsed.nodeName === "svg") $("tree").replaceChildren(document.adoptNode(parsed));
+  if (parsed.nodeName !== "svg") return;
+  const first = !$("tree").firstChild;
+  $("tree").replaceChildren(document.adoptNode(parsed));
+  // The root stands in the middle, and a wide tree would show its lower left corner.
+  if (first) $("tree").scrollLeft = ($("tree").scrollWidth - $("tree").clientWidth) / 2;
 }
 
 function ended(command, told) {
@@ -253,6 +272,7 @@ for (const one of ["questionnaire", "python", "sql", "c", "javascript", "text", 
 }
 $("solve").addEventListener("click", () => start("solve"));
 $("go-on").addEventListener("click", () => start("solve", { go_on: true }));
+$("fit").addEventListener("change", () => $("tree").classList.toggle("fit", $("fit").checked));
 $("stop").addEventListener("click", () => guarded(() => ask("stop", {})));
 $("explain").addEventListener("click", () => start("explain"));
 $("curve").addEventListener("click", () => start("curve", { rule: $("curve-rule").value }));
