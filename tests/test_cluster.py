@@ -22,6 +22,7 @@ from scale import scaled
 import odtdsl
 from odtdsl.backends.exact import remote
 from odtdsl.base import _engine
+from odtdsl.base.cluster import connected
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.interfaces.cli.main import app
 
@@ -367,6 +368,13 @@ def test_a_cluster_without_work_is_told(client: Any) -> None:
     found = odtdsl.solve(SPEC.replace("4", "2"), frame=noise(60, 2), client=client)
     assert found.status == "optimal"
     assert "B112" in codes(found)
+
+
+def test_own_processes_serve_this_machine_alone() -> None:
+    with connected("local:1") as found:
+        pages = found.client.cluster.scheduler.http_server._sockets.values()
+        assert {one.getsockname()[0] for one in pages} == {"127.0.0.1"}
+        assert all("://127.0.0.1:" in worker for worker in found.client.nthreads())
 
 
 def test_the_command_line_shares_and_refuses(tmp_path: Path) -> None:

@@ -15,6 +15,9 @@ from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 LOCAL = re.compile(r"local:([1-9]\d{0,3})")
 """An address that stands for so many worker processes of this machine."""
 
+HERE = "127.0.0.1"
+"""Where own processes listen. Dask's pages too: without an address it serves these to all."""
+
 
 class Cluster:
     """A client of Dask, and what became of the cluster.
@@ -129,7 +132,7 @@ def dask_client(address: str | None, workers: int | None) -> Any:
         raise error("U347", "`dask` is not installed", helps=('pip install "odtdsl[distributed]"',))
     from distributed import Client
 
-    own = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
+    own = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": f"{HERE}:0"}
     try:
         return Client(address, set_as_default=False, **({} if address else own))
     except (OSError, ValueError, TimeoutError) as failure:
