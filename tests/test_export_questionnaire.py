@@ -6,12 +6,12 @@ Needs selenium, and Debian's `chromium` and `chromium-driver`; nothing downloads
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from chromium import headless
 
 from odtdsl.datasets.dataset import ColumnType
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Threshold
@@ -88,19 +88,8 @@ def test_bins_in_words(test: Any, says: str) -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    chromium, driver_path = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or driver_path is None:
-        pytest.skip("chromium and chromium-driver are not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu"):
-        options.add_argument(flag)
-    service = webdriver.chrome.service.Service(driver_path)
-    driver = webdriver.Chrome(service=service, options=options)
-    yield driver
-    driver.quit()
+    with headless() as driver:
+        yield driver
 
 
 def opened(browser: Any, model: Tree, folder: Path) -> None:

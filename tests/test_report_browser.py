@@ -1,12 +1,8 @@
-"""Reports in a headless Chromium: folding, following, links, print, and hostile texts.
-
-Needs selenium, and Debian's `chromium` and `chromium-driver`; nothing downloads a browser.
-"""
+"""Reports in a headless Chromium: folding, following, links, print, and hostile texts."""
 
 from __future__ import annotations
 
 import math
-import shutil
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
@@ -16,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import reports
+from chromium import headless
 
 from odtdsl.driver.result import Result
 from odtdsl.predictors.diagram_nodes import AxisTest
@@ -23,23 +20,11 @@ from odtdsl.predictors.graph import Joint
 from odtdsl.predictors.nodes import Threshold
 from odtdsl.presentation.report.node_facts import facts_of
 
-BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    if BROWSER is None or DRIVER is None:
-        pytest.skip("chromium and chromium-driver are not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1200,900"):
-        options.add_argument(flag)
-    service = webdriver.chrome.service.Service(DRIVER)
-    driver = webdriver.Chrome(service=service, options=options)
-    yield driver
-    driver.quit()
+    with headless(1200, 900) as driver:
+        yield driver
 
 
 @cache

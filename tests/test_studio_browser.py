@@ -1,11 +1,7 @@
-"""A visit of the studio in a headless Chromium: by mouse and keyboard, narrow, dark, hostile names.
-
-Needs selenium, and Debian's `chromium` and `chromium-driver`; nothing downloads a browser.
-"""
+"""The studio in a headless Chromium: by mouse and keyboard, narrow, dark, hostile names."""
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,30 +12,20 @@ import pytest
 for package in ("starlette", "uvicorn", "selenium"):
     pytest.importorskip(package, reason=f"needs {package}")
 
+from chromium import headless  # noqa: E402
 from studio_server import SPEC, WAIT, Server  # noqa: E402
 
-BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture(scope="module")
 def visit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Server]]:
-    from selenium import webdriver
-
-    if BROWSER is None or DRIVER is None:
-        pytest.skip("chromium and chromium-driver are not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1300,1000"):
-        options.add_argument(flag)
-    browser = webdriver.Chrome(options=options, service=webdriver.chrome.service.Service(DRIVER))
-    server = Server(tmp_path_factory.mktemp("studio"))
-    try:
-        yield browser, server
-    finally:
-        browser.quit()
-        server.close()
+    with headless() as browser:
+        server = Server(tmp_path_factory.mktemp("studio"))
+        try:
+            yield browser, server
+        finally:
+            server.close()
 
 
 def until(true: Callable[[], Any]) -> None:
