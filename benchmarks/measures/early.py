@@ -10,7 +10,9 @@ from measures import sets
 from measures.fairness import SETS, Social
 from measures.report import Table
 from measures.specs import analysed
+from odtdsl.compiler import Analysis
 from odtdsl.driver.pipeline import solve
+from odtdsl.driver.result import Result
 
 MAGIC = Social(
     name="magic",
@@ -32,17 +34,22 @@ MAGIC = Social(
 )
 
 
-def _value(one: Social, rule: str, depth: int, data: Path, using: str, limit: float) -> str:
-    text = f"{one.spec}\ntree depth <= {depth}\nminimize errors\nrule asked: {rule}\n"
-    analysis = analysed(one.name, text, data)
+def after(analysis: Analysis, using: str, limit: float) -> Result:
+    """What a back end has after seconds of processor time, on one thread."""
     began = time.process_time()
-    result = solve(
+    return solve(
         analysis,
         backend=using,
         seconds=100 * limit,
         threads=1,
         stop=lambda: time.process_time() - began >= limit,
     )
+
+
+def _value(one: Social, rule: str, depth: int, data: Path, using: str, limit: float) -> str:
+    text = f"{one.spec}\ntree depth <= {depth}\nminimize errors\nrule asked: {rule}\n"
+    analysis = analysed(one.name, text, data)
+    result = after(analysis, using, limit)
     return str(result.objective) + (" (proven)" if result.status == "optimal" else "")
 
 

@@ -1,17 +1,16 @@
-"""Ruled specs at depth 5 and more: a default `solve` under a limit is never worse than `greedy`."""
+"""Ruled specs at depth 5 and more: a default `solve` under a limit, beside `greedy`."""
 
 from __future__ import annotations
 
-import time
 from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from measures import sets
+from measures.early import after
 from measures.report import CASES_PAGE, Table
 from measures.specs import analysed
-from odtdsl.driver.pipeline import solve
 
 LIMITS = (1.0, 3.0, 10.0)
 MODELS = Path(__file__).resolve().parents[2] / "models" / "cases"
@@ -85,16 +84,9 @@ SPECS = (
 
 
 def _value(one: Ruled, depth: int, using: str, limit: float) -> Any:
-    """The objective of the answer and whether it is proven; None without a model."""
+    """The objective of the answer; None without a model."""
     analysis = analysed(one.name, one.at(depth), sets.folder() / one.data)
-    began = time.process_time()
-    result = solve(
-        analysis,
-        backend=using,
-        seconds=100 * limit,
-        threads=1,
-        stop=lambda: time.process_time() - began >= limit,
-    )
+    result = after(analysis, using, limit)
     return None if result.model is None else result.objective
 
 
