@@ -152,9 +152,10 @@ def solve(
     progress
         Called with every improvement of incumbent or bound.
     proof
-        A file for a proof that nothing is better, which `check_proof` checks; the back end is
-        `sat` then, or `exact` if `using` says so: its certificate. Where none could be written,
-        the result has a warning (P201, P202).
+        A file for a proof that nothing is better, which `check_proof` checks: a certificate of
+        `exact` where it covers the problem and depth is not the first objective, else a proof of
+        `sat`, unless `using` names one of the two. Where none could be written, the result has a
+        warning (P201, P202).
     client
         A `distributed.Client`, whose workers share the search with this process; see
         `docs/how-to/cluster.md`.

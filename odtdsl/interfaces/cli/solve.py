@@ -120,8 +120,13 @@ class Solve(OnSpec):
                 "`--chooser` applies to lists of trees only",
                 helps=("add `--near 1%`, or `--all-optimal`",),
             )
-        outputs = {"out": self.out, "svg": self.svg, "dot": self.dot, "proof": self.proof}
-        outputs |= {"chooser": self.chooser}
+        outputs = {
+            "out": self.out,
+            "svg": self.svg,
+            "dot": self.dot,
+            "proof": self.proof,
+            "chooser": self.chooser,
+        }
         check_outputs(outputs, (*files_of(problem), ("the start", self.start)), self.force)
         seconds = None if self.within is None else parse_seconds(self.within)
         with counting(began, seconds):
