@@ -106,8 +106,7 @@ def compile(
         F301: the file cannot be written; U401: a file and `to="pyomo"`, or neither.
     """
     from odtdsl.base.back_ends import variant
-    from odtdsl.driver import pipeline
-    from odtdsl.driver.formulas import programs
+    from odtdsl.driver.formulas import formats, programs
 
     if to == "pyomo":
         if path is not None or legend is not None or depth is not None:
@@ -117,9 +116,9 @@ def compile(
         return programs.pyomo_model(spec_of(spec).analyse(**inputs), ask)
     if path is None:
         raise values.wrong("the file", path, 'name one, or write to="pyomo"')
-    form = to or pipeline.format_of(Path(path))
+    form = to or formats.format_of(Path(path))
     return dict(
-        pipeline.compile_to(
+        formats.compile_to(
             spec_of(spec).analyse(**inputs),
             Path(path),
             form,
@@ -190,9 +189,8 @@ def decode(
     (True, 0, 3)
     """
     from odtdsl.base.back_ends import variant
-    from odtdsl.driver import pipeline
     from odtdsl.driver.formulas import assignment as assignments
-    from odtdsl.driver.formulas import files, programs
+    from odtdsl.driver.formulas import files, formats, programs
     from odtdsl.driver.formulas.solution import Solution
 
     if programs.is_pyomo(spec):
@@ -203,7 +201,7 @@ def decode(
     bounds = _bounds(bound)
     if isinstance(assignment, str | os.PathLike):
         path = Path(assignment)
-        return pipeline.decode_text(
+        return formats.decode_text(
             spec_of(spec).analyse(**inputs),
             assignments.read_text(path),
             path,
@@ -221,7 +219,7 @@ def decode(
     return files.decode(
         analysis,
         assignments.of_literals(assignment),
-        to=None if to is None else pipeline.formula_format(to),
+        to=None if to is None else formats.formula_format(to),
         depth=depth,
         bounds=bounds,
     )

@@ -63,18 +63,18 @@ class Compile(OnSpec):
     def run(self) -> int:
         """Write the problem as LP, MPS, MiniZinc, CNF, WCNF or OPB."""
         from odtdsl.base.back_ends import variant
-        from odtdsl.driver import pipeline
+        from odtdsl.driver.formulas import formats
         from odtdsl.driver.formulas.files import parse_bound
 
         bounds = tuple(map(parse_bound, self.bound or ()))
         given = variant(model=self.model)
         problem = self.problem()
-        default = "lp" if self.out is None else pipeline.format_of(self.out)
+        default = "lp" if self.out is None else formats.format_of(self.out)
         form = default if self.to is None else self.to
-        pipeline.check_format(form)
+        formats.check_format(form)
         if self.show is not None:
             rule = self.show.removeprefix("rule ").strip()
-            shown = pipeline.show_rule(
+            shown = formats.show_rule(
                 problem.analysis(),
                 rule,
                 form,
@@ -88,7 +88,7 @@ class Compile(OnSpec):
         path = self.out or beside(self.spec, f".{form}")
         check_outputs({"out": path, "legend": self.legend}, files_of(problem), self.force)
         analysis = problem.analysis()
-        size = pipeline.compile_to(
+        size = formats.compile_to(
             analysis,
             path,
             form,
@@ -129,7 +129,7 @@ class Decode(OnSpec):
     def run(self) -> int:
         """Turn a solver's answer to a written file into a tree or diagram, audited."""
         from odtdsl.base.back_ends import variant
-        from odtdsl.driver import pipeline
+        from odtdsl.driver.formulas import formats
         from odtdsl.driver.formulas.assignment import read_text
         from odtdsl.driver.formulas.files import parse_bound
         from odtdsl.presentation import console
@@ -138,11 +138,11 @@ class Decode(OnSpec):
         reads = (*files_of(problem), ("the assignment", self.assignment))
         check_outputs({"out": self.out, "svg": self.svg, "dot": self.dot}, reads, self.force)
         if self.to is not None:
-            pipeline.check_format(self.to)
+            formats.check_format(self.to)
         bounds = tuple(map(parse_bound, self.bound or ()))
         text = read_text(self.assignment)
         analysis = problem.analysis()
-        result = pipeline.decode_text(
+        result = formats.decode_text(
             analysis,
             text,
             self.assignment,
