@@ -35,7 +35,7 @@ from odtdsl.driver.result import Result
 from odtdsl.insight.explanations import Curve, tracing
 from odtdsl.insight.explanations.curves import Ended
 from odtdsl.interfaces.cli.main import app
-from odtdsl.presentation import console
+from odtdsl.presentation import explanations
 
 MOST_TREES = 500
 KINDS = [(scope, term) for scope, terms in TERMS.items() for term in terms if term not in MONOTONE]
@@ -229,7 +229,7 @@ def agrees(one: CurveCase, using: str) -> int | None:
         assert point.result.audit is not None
         assert point.result.audit.holds, shown
         assert tuple(stage.value for stage in point.result.stages) == point.objective
-    assert list(console.traced(found))
+    assert list(explanations.traced(found))
     return len(found.points)
 
 
@@ -397,7 +397,7 @@ def test_giving_up_says_only_what_is_proven(
         assert not found.complete or len(found.points) == len(one.front)
         ends: set[Ended] = {"tightest", "interrupted" if interrupted else "undecided"}
         assert found.ended in ends
-        assert list(console.traced(found))
+        assert list(explanations.traced(found))
         ET.fromstring(found.to_svg())
     assert met > scaled(30) // 2
 
@@ -418,7 +418,7 @@ def test_a_time_limit_is_kept(jobs: int) -> None:
     assert found.ended == "time"
     assert not found.complete
     assert not any(point.efficient for point in found.points if point.tree.depth > 3)
-    assert "not all of it proven" in "\n".join(console.traced(found))
+    assert "not all of it proven" in "\n".join(explanations.traced(found))
     assert 'class="open"' in found.to_svg()
 
 
@@ -445,7 +445,7 @@ def test_other_rules_that_conflict_leave_no_point() -> None:
     text = SPEC + "rule never: errors <= 0 rule none: depth <= 0"
     found = odtdsl.parse(text).curve("fair", frame=rows())
     assert (found.status, found.points, found.complete) == ("infeasible", (), True)
-    assert "infeasible" in next(iter(console.traced(found)))
+    assert "infeasible" in next(iter(explanations.traced(found)))
     assert found.to_csv().count("\n") == 1
     ET.fromstring(found.to_svg())
 

@@ -26,7 +26,7 @@ from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.driver.result import Result
 from odtdsl.insight.explanations import Explanation, explain, prices
 from odtdsl.insight.explanations.prices import Price, Range
-from odtdsl.presentation import console
+from odtdsl.presentation import explanations
 
 MOST_TREES = 700
 KINDS = [(scope, term) for scope, terms in TERMS.items() for term in terms if term not in MONOTONE]
@@ -138,7 +138,7 @@ def agrees(one: PriceCase, using: str) -> bool | None:
     names = [price.name for price in found.prices.prices]
     assert names[: len(everything)] == list(everything)
     assert ("all rules" in names) == (len(everything) > 1)
-    assert list(console.explained(found))
+    assert list(explanations.explained(found))
     return any(price.binds for price in found.prices.prices)
 
 
@@ -261,7 +261,7 @@ def test_giving_up_leaves_true_ranges(
             _within(price.price[0], best[0] - fewer[0])
             goal = one.stages[0]
             _within(price.without[0], goal.sign * fewer[0])
-        assert list(console.explained(found))
+        assert list(explanations.explained(found))
         assert not interrupted or giving.asked <= patience + 1
     assert unproven or patience > 1
 
@@ -296,7 +296,7 @@ def test_a_time_limit_is_kept_and_says_what_is_proven() -> None:
     (rule_, depth) = found.prices.prices
     assert rule_.binds is None
     assert depth.binds is None
-    text = "\n".join(console.explained(found))
+    text = "\n".join(explanations.explained(found))
     assert "undecided" in text
     assert " to " in text
 

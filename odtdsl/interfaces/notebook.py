@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from odtdsl.backends.base import Progress
 from odtdsl.base.diagnostics.model import OdtError, error
-from odtdsl.presentation.console import explained, shown
+from odtdsl.presentation.console import shown
+from odtdsl.presentation.explanations import explained
 
 if TYPE_CHECKING:
     from odtdsl.driver.result import Result

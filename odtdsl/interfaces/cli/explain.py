@@ -50,7 +50,7 @@ class Explain(OnSpec):
         from odtdsl.base.limits import counting, parse_seconds
         from odtdsl.insight import explanations
         from odtdsl.interfaces.cli.progress import Waiting
-        from odtdsl.presentation import console
+        from odtdsl.presentation.explanations import explained
 
         _check_curve(
             self.curve, {"points": self.points, "jobs": self.jobs, "csv": self.csv, "svg": self.svg}
@@ -90,7 +90,7 @@ class Explain(OnSpec):
                 print_json(found.to_json())
             else:
                 warn(found.other_warnings)
-                print_lines(console.explained(found))
+                print_lines(explained(found))
         return EXPLAINED_CODES[found.status]
 
 
@@ -106,7 +106,7 @@ def _check_curve(curve: str | None, options: dict[str, object]) -> None:
 
 def _tell_curve(curve: Curve, csv: Path | None, svg: Path | None, as_json: bool) -> int:
     from odtdsl.base.files import write_text
-    from odtdsl.presentation import console
+    from odtdsl.presentation.explanations import traced
 
     writes = []
     if csv is not None:
@@ -114,7 +114,7 @@ def _tell_curve(curve: Curve, csv: Path | None, svg: Path | None, as_json: bool)
     if svg is not None:
         writes.append(lambda: write_text(svg, curve.to_svg()))
     deliver(
-        lambda: print_json(curve.to_json()) if as_json else print_lines(console.traced(curve)),
+        lambda: print_json(curve.to_json()) if as_json else print_lines(traced(curve)),
         *writes,
     )
     return EXPLAINED_CODES[curve.status]

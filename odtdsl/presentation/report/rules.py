@@ -8,7 +8,7 @@ from odtdsl.auditor.audit import AuditLine
 from odtdsl.base.diagnostics.render import render_text
 from odtdsl.base.source import Source
 from odtdsl.insight.explanations import Explanation, Price, Prices
-from odtdsl.presentation import console
+from odtdsl.presentation import console, explanations
 from odtdsl.presentation.report.markup import (
     Markup,
     Part,
@@ -202,14 +202,14 @@ def _price(one: Price, index: int | None) -> tuple[Part, ...]:
     if index is not None:
         name = tag("a", one.name, href=f"#rule-{index}", data_rule=index)
     price, without = (
-        ", ".join("-" if each is None else console.ranged(each) for each in ranges)
+        ", ".join("-" if each is None else explanations.ranged(each) for each in ranges)
         for ranges in (one.price, one.without)
     )
     return (
         name,
         price,
         console.shown(one.errors),
-        console.BINDS[one.binds],
+        explanations.BINDS[one.binds],
         without,
         console.shown(one.value),
         console.shown(one.bound),
