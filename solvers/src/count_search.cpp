@@ -4,7 +4,7 @@
 #include <array>
 #include <set>
 
-#include "odt/lanes.hpp"
+#include "odt/count_scan.hpp"
 #include "odt/workers.hpp"
 
 namespace odt {
@@ -13,10 +13,6 @@ namespace {
 constexpr std::size_t kMostBins = 64, kMostCuts = 800, kMostKinds = 16;
 constexpr std::size_t kMostCells = std::size_t{1} << 19;  // of one table: it stays in the cache
 constexpr std::size_t kLeastRows = std::size_t{1} << 15;
-constexpr Loss kLargest = Loss{1} << 28;  // of sums in 32 bits; no leaf stands for four times that
-
-template <class V>
-constexpr V kNone = sizeof(V) == 4 ? V(2 * kLargest) : V(kInfinite / 8);
 
 // The best split behind two others.
 struct Stump {
@@ -67,95 +63,6 @@ struct Kinds {
     return static_cast<std::size_t>(model.unit() ? p.label[row] : model.kind_of[row]);
   }
 };
-
-// ---- three features
-
-// Sums of losses of all boxes from the origin, [lane][a][b][c], for every label; a last lane counts
-// rows if leaves have a least size. Finds the least loss of a split on the third feature in each of
-// the four boxes that a cut of the first and one of the second leave.
-template <class V>
-struct ThirdScan {
-  const V* sums;
-  std::size_t labels, lanes;
-  std::size_t bins[3];
-  V least;
-  V* work;  // (4 * lanes + 2) * bins[2]
-  V* best;  // [cut of the first][cut of the second][box]
-};
-
-template <class V>
-ODT_INLINE V least_of_cuts(const V* q, const ThirdScan<V>& s, V* low, V* high) {
-  const std::size_t n = s.bins[2];
-  const V total = q[n - 1];
-  for (std::size_t v = 0; v + 1 < n; ++v) {
-    low[v] = q[v];
-    high[v] = total - q[v];
-  }
-  for (std::size_t l = 1; l < s.labels; ++l) {
-    const V* of = q + l * n;
-    const V all = of[n - 1];
-    for (std::size_t v = 0; v + 1 < n; ++v) {
-      low[v] = std::min(low[v], of[v]);
-      high[v] = std::min(high[v], all - of[v]);
-    }
-  }
-  if (s.lanes > s.labels) {
-    const V* rows = q + s.labels * n;
-    const V all = rows[n - 1];
-    for (std::size_t v = 0; v + 1 < n; ++v)
-      low[v] = rows[v] < s.least || all - rows[v] < s.least ? kNone<V> : low[v];
-  }
-  V best = kNone<V>;
-  for (std::size_t v = 0; v + 1 < n; ++v) best = std::min(best, low[v] + high[v]);
-  return best;
-}
-
-// The sums of the four boxes at a cut of the first and one of the second feature.
-template <class V>
-ODT_INLINE void four_boxes(const ThirdScan<V>& s, std::size_t t, std::size_t u) {
-  const std::size_t n = s.bins[2], line = s.bins[1] * n, size = s.bins[0] * line;
-  for (std::size_t l = 0; l < s.lanes; ++l) {
-    const V* ll = s.sums + l * size + t * line + u * n;
-    const V* la = s.sums + l * size + t * line + (s.bins[1] - 1) * n;
-    const V* al = s.sums + l * size + (s.bins[0] - 1) * line + u * n;
-    const V* aa = s.sums + l * size + (s.bins[0] - 1) * line + (s.bins[1] - 1) * n;
-    V* to[4];
-    for (std::size_t box = 0; box < 4; ++box) to[box] = s.work + (box * s.lanes + l) * n;
-    for (std::size_t v = 0; v < n; ++v) {
-      to[0][v] = ll[v];
-      to[1][v] = la[v] - ll[v];
-      to[2][v] = al[v] - ll[v];
-      to[3][v] = aa[v] - la[v] - al[v] + ll[v];
-    }
-  }
-}
-
-template <class V>
-ODT_INLINE void scan_thirds(const ThirdScan<V>& s) {
-  V* low = s.work + 4 * s.lanes * s.bins[2];
-  V* high = low + s.bins[2];
-  V* best = s.best;
-  for (std::size_t t = 0; t + 1 < s.bins[0]; ++t)
-    for (std::size_t u = 0; u + 1 < s.bins[1]; ++u) {
-      four_boxes(s, t, u);
-      for (std::size_t box = 0; box < 4; ++box)
-        *best++ = least_of_cuts(s.work + box * s.lanes * s.bins[2], s, low, high);
-    }
-}
-ODT_CLONES void scan(const ThirdScan<std::int32_t>& s) { scan_thirds(s); }
-ODT_CLONES void scan(const ThirdScan<std::int64_t>& s) { scan_thirds(s); }
-
-// The first cut of the third feature that reaches `value` in a box.
-template <class V>
-std::size_t cut_of(const ThirdScan<V>& s, std::size_t t, std::size_t u, std::size_t box, V value) {
-  four_boxes(s, t, u);
-  V* low = s.work + 4 * s.lanes * s.bins[2];
-  V* high = low + s.bins[2];
-  least_of_cuts(s.work + box * s.lanes * s.bins[2], s, low, high);
-  std::size_t v = 0;
-  while (low[v] + high[v] != value) ++v;
-  return v;
-}
 
 // ---- the search
 
@@ -420,9 +327,11 @@ class CountSearch {
     for (std::size_t f = 0; f + 2 < features_.size(); ++f) {
       pool.run(features_.size() - f - 2, [&](int worker, std::size_t i) {
         const std::size_t w = static_cast<std::size_t>(worker);
-        for (std::size_t h = pairs_of(f, f + 1 + i, tables[w]); h < features_.size(); ++h)
-          narrow ? count_three<std::int32_t>(f, f + 1 + i, h, tables[w], stump_of_two_[w])
-                 : count_three<std::int64_t>(f, f + 1 + i, h, tables[w], stump_of_two_[w]);
+        const std::size_t g = f + 1 + i;
+        number_pairs(f, g, tables[w]);
+        for (std::size_t h = g + 1; h < features_.size(); ++h)
+          narrow ? count_three<std::int32_t>(f, g, h, tables[w], stump_of_two_[w])
+                 : count_three<std::int64_t>(f, g, h, tables[w], stump_of_two_[w]);
       });
       for (std::size_t w = 1; w < workers(); ++w)
         for (std::size_t i = 0; i < stump_of_two_[0].size(); ++i)
@@ -432,14 +341,13 @@ class CountSearch {
     return exact;
   }
 
-  // Numbers the pairs of bins of each row; the first third feature.
-  std::size_t pairs_of(std::size_t f, std::size_t g, Tables& tables) const {
+  // Numbers the pairs of bins of each row.
+  void number_pairs(std::size_t f, std::size_t g, Tables& tables) const {
     const std::uint8_t *one = features_[f].bin_of.data(), *two = features_[g].bin_of.data();
     const std::uint32_t b = static_cast<std::uint32_t>(features_[g].bins());
     tables.pair.resize(rows());
     for (std::size_t i = 0; i < rows(); ++i)
       tables.pair[i] = static_cast<std::uint16_t>(one[i] * b + two[i]);
-    return g + 1;
   }
 
   template <class V>

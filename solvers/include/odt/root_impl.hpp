@@ -3,6 +3,7 @@
 #include <map>
 
 #include "odt/depth_two_impl.hpp"
+#include "odt/depth_two_lanes_impl.hpp"
 #include "odt/depth_two_scan.hpp"
 #include "odt/root.hpp"
 #include "odt/root_cuts_impl.hpp"
