@@ -153,7 +153,7 @@ def _values(found: tuple[Range | None, ...], one: PriceCase) -> Values:
 
 
 def test_prices_on_exact() -> None:
-    """All prices are those of brute force; in four cases of ten some rule binds."""
+    """All prices are those of brute force, and some rule binds."""
     seen = [agrees(priced_case(seed), "exact") for seed in range(scaled(40, least=10))]
     assert sum(answer is not None for answer in seen) >= len(seen) * 8 // 10
     assert any(seen)
