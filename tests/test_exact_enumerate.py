@@ -7,6 +7,7 @@ sub-tables. Then what a list says at its limits.
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -18,15 +19,19 @@ from random_cores import errors_of, random_filter, random_rows
 from scale import SCALE, scaled
 
 import odtdsl
+from odtdsl.auditor.audit import Audit, audit
 from odtdsl.backends.base import Limits
 from odtdsl.backends.exact.enumeration import enumerate_trees
 from odtdsl.backends.exact.idle_splits import idle_splits_go
 from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.driver import alternatives
+from odtdsl.predictors.tree import Tree
 from odtdsl.problem.ir.evaluate import goes_left, local_gap, split_fault
 from odtdsl.problem.ir.families import build_families
 from odtdsl.problem.ir.forms import Additive, Core, LinearStage
 from odtdsl.problem.ir.problem import TreeSkeleton
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, Visit
+from odtdsl.problem.ir.rows import Rows
 
 Count = Counter[tuple[int, int]]
 """How many trees have which errors and leaves."""
@@ -151,9 +156,20 @@ def test_a_list_that_ends_early_says_so_and_has_the_best() -> None:
     assert values == sorted(values)
 
 
-def test_a_time_limit_keeps_what_was_found() -> None:
-    found = odtdsl.parse(MANY).alternatives(near="60 errors", most=10**6, within=1.5)
-    assert found.trees
+def test_a_time_limit_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the audits of what was found would take longer than the limit."""
+
+    def slow(tree: Tree, rows: Rows) -> Audit:
+        time.sleep(0.02)
+        return audit(tree, rows)
+
+    model = odtdsl.parse(MANY)
+    model.solve()  # what is imported on the way takes as long as the search
+    monkeypatch.setattr(alternatives, "audit", slow)
+    began = time.monotonic()
+    found = model.alternatives(near="30 errors", most=10**6, within=3)
+    assert time.monotonic() - began < 8
+    assert len(found.trees) > 1
     assert (found.complete, found.stopped) == (False, "time")
     assert all(tree.audit.holds for tree in found.trees)
 

@@ -366,14 +366,12 @@ def alternatives(
     if near is not None and near.of == "errors":
         _price_of_an_error(core, analysis.rows)
     result = pipeline.solve(analysis, start=start, report=report, began=began, **overrides)
-    found = _Collected(core, analysis, most)
+    deadline = None if options.seconds is None else began + options.seconds
+    found = _Collected(core, analysis, most, deadline)
     stopped: Stopped = ""
     counters: tuple[tuple[str, int], ...] = ()
     if result.status == "optimal" and not result.interrupted:
-        limits = Limits(
-            deadline=None if options.seconds is None else began + options.seconds,
-            memory_bytes=options.memory_bytes,
-        )
+        limits = Limits(deadline=deadline, memory_bytes=options.memory_bytes)
         stopped, counters = _enumerate(core, analysis, result, near, limits, found)
     elif result.status != "infeasible":
         stopped = "interrupted" if result.interrupted else "unproven"
@@ -414,7 +412,7 @@ def _enumerate(
     )
     bounds = _bounds(core, analysis.rows, best, near)
     with interruptible() as interrupted:  # as before: a first Ctrl-C only asks
-        memory = Guard(limits.memory_bytes, interrupted)
+        memory = Guard(limits.memory_bytes, lambda: interrupted() or found.must_end())
         ended = enumerate_trees(
             core,
             bounds,
@@ -422,8 +420,8 @@ def _enumerate(
             found,
             shallowest=int(best[0]) if isinstance(core.objective[0], DepthStage) else 0,
         )
-        if ended.stopped == "interrupted" and memory.full and not interrupted():
-            return "memory", ended.counters
+        if ended.stopped == "interrupted" and not interrupted():
+            return "memory" if memory.full else "time", ended.counters
     return _ENDED[ended.stopped], ended.counters
 
 
@@ -474,10 +472,14 @@ def _check(analysis: Analysis, core: Core, wish: str) -> None:
 
 
 class _Collected:
-    """The best tree of each function, as trees come in by ascending objective."""
+    """The best tree of each function, as trees come in by ascending objective.
 
-    def __init__(self, core: Core, analysis: Analysis, most: int) -> None:
+    Their audits come last, and are to end by the deadline: so it is known what one takes.
+    """
+
+    def __init__(self, core: Core, analysis: Analysis, most: int, deadline: float | None) -> None:
         self.core, self.rows, self.most = core, analysis.rows, most
+        self.deadline, self.audit_seconds = deadline, 0.0
         self.missing = frozenset(
             core.columns[family.column] for family in core.families if family.missing is not None
         )
@@ -499,29 +501,39 @@ class _Collected:
         before = self.known.get(form)
         if before is None or rank < before[0]:
             self.known[form] = (rank, raw)
+        if before is None and len(self.known).bit_count() == 1:  # again at each power of two
+            began = time.monotonic()
+            self._audited(rank, raw)
+            self.audit_seconds = time.monotonic() - began
         return True
+
+    def must_end(self) -> bool:
+        """Whether there is just the time left to audit what was found."""
+        needed = self.audit_seconds * len(self.known)
+        return self.deadline is not None and time.monotonic() + needed > self.deadline
 
     def trees(self) -> tuple[Alternative, ...]:
         """Audited, the best ones first."""
+        best_first = sorted(self.known.values(), key=lambda one: one[0])
+        return tuple(self._audited(rank, raw) for rank, raw in best_first)
+
+    def _audited(self, rank: tuple[object, ...], raw: RawTree) -> Alternative:
         from odtdsl.backends.decode import to_tree
 
-        found: list[Alternative] = []
-        for rank, raw in sorted(self.known.values(), key=lambda one: one[0]):
-            tree = to_tree(self.core, self.rows, raw)
-            audited = audit(tree, self.rows)
-            claimed = tuple(
-                value if isinstance(form, DepthStage) else form.sign * value
-                for form, value in zip(self.core.objective, rank[0], strict=True)  # type: ignore[call-overload]
+        tree = to_tree(self.core, self.rows, raw)
+        audited = audit(tree, self.rows)
+        claimed = tuple(
+            value if isinstance(form, DepthStage) else form.sign * value
+            for form, value in zip(self.core.objective, rank[0], strict=True)  # type: ignore[call-overload]
+        )
+        if not audited.holds or claimed != audited.objective:
+            raise error(
+                "X101",
+                "a listed tree failed its audit: this is a bug in odtdsl, not your mistake",
+                notes=(
+                    f"broken rules: {[x.rule for x in audited.lines if not x.holds]}",
+                    f"claimed objective {claimed}, recomputed {audited.objective}",
+                ),
+                helps=("please report it with the spec and the data",),
             )
-            if not audited.holds or claimed != audited.objective:
-                raise error(
-                    "X101",
-                    "a listed tree failed its audit: this is a bug in odtdsl, not your mistake",
-                    notes=(
-                        f"broken rules: {[x.rule for x in audited.lines if not x.holds]}",
-                        f"claimed objective {claimed}, recomputed {audited.objective}",
-                    ),
-                    helps=("please report it with the spec and the data",),
-                )
-            found.append(_alternative(tree, audited))
-        return tuple(found)
+        return _alternative(tree, audited)
