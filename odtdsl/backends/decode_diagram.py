@@ -121,6 +121,8 @@ class Routed:
     columns
         Indices of the features that its split may test: the chosen one (or more, of which the
         first that can is taken); of a hyperplane, those that it may weigh. None for all.
+    weighed
+        Of a hyperplane, those of them that it must weigh.
     """
 
     left_rows: IntArray
@@ -128,6 +130,7 @@ class Routed:
     left: int
     right: int
     columns: tuple[int, ...] | None = None
+    weighed: tuple[int, ...] = ()
 
 
 def from_routing(
@@ -194,7 +197,7 @@ def _from_rows(core: Core, routed: Routed) -> RawNode | None:
         only = routed.left if left.size else routed.right
         return RawNode(split=RawTest(family=0, test=0), left=only, right=only)
     if core.skeleton.splits == "hyperplane":
-        plane = widest_plane(core, left, right, routed.columns)
+        plane = widest_plane(core, left, right, routed.columns, routed.weighed)
         return None if plane is None else RawNode(split=plane, left=routed.left, right=routed.right)
     inside = np.sort(np.concatenate([left, right]))
     goes = np.isin(inside, left)
@@ -234,13 +237,15 @@ def from_diagram(core: Core, rows: Rows, diagram: Diagram) -> RawDiagram | NoCan
     levels = [level for level, many in enumerate(diagram.widths) for _ in range(many)]
     reached = diagram_routing.reach(diagram, rows.data.table)
     for (node, inside, left), level in zip(reached, levels, strict=True):
+        columns = tuple(names[name] for name in node.features)
         layers[level].append(
             Routed(
                 left_rows=inside[left],
                 right_rows=inside[~left],
                 left=arc(node.left),
                 right=arc(node.right),
-                columns=tuple(names[name] for name in node.features),
+                columns=columns,
+                weighed=columns,
             )
         )
     return from_routing(core, layers, arc(diagram.entry))

@@ -23,9 +23,16 @@ DIGITS = (2, 3, 4, 6, 9, 12, 15)
 """Weights get as few significant digits as leave `KEPT` of the margin."""
 KEPT = 0.9
 
+TURNED = 4
+"""A plane that must weigh further features is turned by at most this part of its margin."""
+
 
 def widest_plane(
-    core: Core, left: IntArray, right: IntArray, columns: Collection[int] | None = None
+    core: Core,
+    left: IntArray,
+    right: IntArray,
+    columns: Collection[int] | None = None,
+    weighed: Collection[int] = (),
 ) -> RawPlane | None:
     """The plane with all rows of `left` below it and all rows of `right` not.
 
@@ -40,6 +47,9 @@ def widest_plane(
         int64, rows; neither is empty.
     columns
         Indices of the features that may be weighed; None for all.
+    weighed
+        Those of them that must be: where the widest plane leaves one out, it is turned by a part of
+        its margin.
 
     Returns
     -------
@@ -52,9 +62,11 @@ def widest_plane(
         for index, column in enumerate(of.columns)
         if columns is None or column.column in columns
     ]
-    weights = _weights(of.scaled[left][:, usable], of.scaled[right][:, usable])
+    sides = (of.scaled[left][:, usable], of.scaled[right][:, usable])
+    weights = _weights(*sides)
     if weights is None:
         return None
+    _turn(weights, sides, [of.columns[index].column for index in usable], weighed)
     spans = np.array([of.columns[index].span for index in usable])
     found: RawPlane | None = None
     full = _margin(of, usable, weights / spans, left, right)[0]
@@ -91,6 +103,23 @@ def _weights(left: FloatArray, right: FloatArray) -> FloatArray | None:
     weights: FloatArray = best[:n] - best[n : 2 * n]
     weights[np.abs(weights) < MIN_MARGIN] = 0.0
     return weights
+
+
+def _turn(
+    weights: FloatArray,
+    sides: tuple[FloatArray, FloatArray],
+    features: list[int],
+    weighed: Collection[int],
+) -> None:
+    """Give every feature of `weighed` a weight, in place; cells are at most 1, so a part of the
+    margin stays.
+    """
+    done = {feature for feature, weight in zip(features, weights.tolist(), strict=True) if weight}
+    absent = sorted((set(weighed) & set(features)) - done)
+    if absent:
+        low, high = (cells @ weights for cells in sides)
+        places = [features.index(feature) for feature in absent]
+        weights[places] = (high.min() - low.max()) / (TURNED * len(absent))
 
 
 def _least(matrix: FloatArray, costs: FloatArray, *, least_margin: float) -> FloatArray | None:

@@ -182,12 +182,13 @@ class Rules:
             row.false(use, f"n{node}")
 
     def _order(self, atom: Order, positive: bool, row: RowMaker, nodes: tuple[int, ...]) -> None:
-        """`nodes` are those of a path, from the root down."""
+        """`nodes` are those of a path, from the root down; `own` adds a hyperplane's own node."""
         here = [self.encoding.use(node, atom.here) for node in nodes]
         above = [self.encoding.use(node, atom.above) for node in nodes]
+        own = int(self.encoding.several and atom.above != atom.here and not atom.absent)
         if positive:
             pairs = [
-                self._pair(row, atom, nodes[i], here[i], above[:i])
+                self._pair(row, atom, nodes[i], here[i], above[: i + own])
                 for i in range(len(nodes))
                 if here[i].terms
             ]
@@ -199,7 +200,7 @@ class Rules:
             if atom.absent:  # tested here only if tested above
                 row.at_most(here[i].copy().add(sum_of(above[:i]), -1), 0, 1, f"n{node}")
                 continue
-            for j in range(i):
+            for j in range(i + own):
                 if above[j].terms:
                     both = here[i].copy().add(above[j])
                     row.at_most(both, 1, 2, f"n{nodes[j]}_n{node}")
@@ -231,6 +232,9 @@ class Rules:
             if not positive:
                 row.contradict()
             return
+        if self.encoding.several:
+            self._root_plane(atom, positive, row)
+            return
         listed = sum_of([self.encoding.use(0, column) for column in atom.columns])
         active = self.encoding.is_active(0)
         if positive:
@@ -238,6 +242,16 @@ class Rules:
         else:
             row.at_least_one([active], "split")
             row.false(listed, "root")
+
+    def _root_plane(self, atom: Root, positive: bool, row: RowMaker) -> None:
+        """A hyperplane at the root weighs only what is listed."""
+        columns = set(range(len(self.encoding.column_names))) - set(atom.columns)
+        others = [self.encoding.use(0, column) for column in sorted(columns)]
+        if not positive:
+            row.at_least_one(others)
+            return
+        for column, use in zip(sorted(columns), others, strict=True):
+            row.false(use, self.encoding.column_names[column])
 
     def _depth(self, atom: Depth, positive: bool, row: RowMaker) -> None:
         if not 0 <= atom.at_most < self.perfect.depth:
@@ -263,7 +277,8 @@ class Rules:
         for shared in measure.shared:
             if shared.amount:
                 spent.add(self._paid(row, nodes, shared.columns, shared.amount), shared.amount)
-        row.at_most(spent, atom.at_most, most_spent(measure, len(nodes)), "")
+        most = most_spent(measure, len(nodes), several=self.encoding.several)
+        row.at_most(spent, atom.at_most, most, "")
 
     def _paid(
         self, row: RowMaker, nodes: tuple[int, ...], columns: tuple[int, ...], amount: int
@@ -272,19 +287,23 @@ class Rules:
 
         An amount to pay needs it to be 1 if the path tests one, a rebate to be 0 if not.
         """
-        at_node = [sum_of([self.encoding.use(n, c) for c in set(columns)]) for n in nodes]
+        asking = [(c,) for c in columns] if self.encoding.several else [columns]
+        at_node = [
+            sum_of([self.encoding.use(n, c) for c in set(some)]) for n in nodes for some in asking
+        ]
         asked = [use for use in at_node if use.terms]
         if len(asked) <= 1:
             return sum_of(asked)
         key = (nodes, columns, amount > 0)
         if key not in self._payments:
-            self._payments[key] = self._payment(row, nodes, at_node, columns, amount)
+            places = [node for node in nodes for _ in asking]
+            self._payments[key] = self._payment(row, places, at_node, columns, amount)
         return self._payments[key]
 
     def _payment(
         self,
         row: RowMaker,
-        nodes: tuple[int, ...],
+        places: list[int],
         at_node: list[Affine],
         columns: tuple[int, ...],
         amount: int,
@@ -297,7 +316,7 @@ class Rules:
         if amount < 0:
             always.at_most(paid.copy().add(uses, -1), 0, 1, "")
             return paid
-        for node, use in zip(nodes, at_node, strict=True):
+        for node, use in zip(places, at_node, strict=True):
             if use.terms:
                 always.at_most(use.copy().add(paid, -1), 0, 1, f"n{node}")
         return paid
@@ -307,7 +326,8 @@ class Rules:
         gains = gains_of(atom.measure, encoding.patterns, self.n_classes)
         spent = encoding.charges.total(encoding, atom.path_sum, row.origin)
         most = self._most_of_model(atom.measure, gains)
-        most += total_range(atom.path_sum, encoding.patterns, self.perfect.depth)[1]
+        depth, several = self.perfect.depth, encoding.several
+        most += total_range(atom.path_sum, encoding.patterns, depth, several=several)[1]
         row.at_most(encoding.of_model(atom.measure).add(spent), atom.at_most, most, "")
 
     def _link(self, atom: Link, positive: bool, row: RowMaker) -> None:

@@ -8,6 +8,9 @@ to [0, 1]:
   goes right `weight.x >= bound`; elsewhere the row is slack by its largest value.
 - Axis splits: `tests(n,j)` is binary, one of them per active node, and bounds the size of
   `weight(n,j)`.
+- Hyperplanes: where a rule or the objective speaks of a feature, `weighs(n,feature)` is binary and
+  bounds the size of the feature's weights. It may be 1 where they are 0, since any plane that
+  leaves a margin can be turned a little: `decode` then gives the feature a small weight.
 - Planes can be turned: the left arc leads to the earlier target.
 
 A diagram is read from the flows alone, and its splits are found again from the rows that they part:
@@ -28,6 +31,7 @@ from odtdsl.backends.milp.charges import Charges
 from odtdsl.backends.milp.diagram_arcs import SIDES, Arcs
 from odtdsl.backends.milp.flows import Flows
 from odtdsl.backends.milp.layers import layers_of
+from odtdsl.backends.milp.named_features import named_features
 from odtdsl.backends.milp.patterns import find_patterns
 from odtdsl.backends.milp.program import (
     FREE,
@@ -62,11 +66,14 @@ class PlaneFlow(Flows):
         int64 (n_nodes,): columns.
     tests
         int64 (n_nodes, n_plane_columns) of axis splits: columns; None for hyperplanes.
+    weighs
+        Of hyperplanes, per node and feature that a rule or the objective speaks of: the column.
     """
 
     def __init__(self, core: Core, tick: Tick = lambda: None) -> None:
         self.core = core
         self.perfect = layers_of(core)
+        self.several = core.skeleton.splits == "hyperplane"
         self.program = Program()
         self.charges = Charges()
         self._tick = tick
@@ -84,7 +91,7 @@ class PlaneFlow(Flows):
         self.side = self._side_columns()
         self.tests: IntArray | None = None
         names = [[f"n{n},{name}" for name in self._names()] for n in range(len(nodes))]
-        if core.skeleton.splits == "axis":
+        if not self.several:
             self.tests = self._columns("tests", names, integer=True)
         self.weight = self._columns("weight", names, lower=-1)
         self.bound = self.program.columns([f"bound(n{n})" for n in range(len(nodes))], lower=-1)
@@ -93,16 +100,20 @@ class PlaneFlow(Flows):
                 self.program.fix(int(self.weight[node, column]), 0)
             self._one_test(node)
             self._part(node)
+        self.weighs: dict[tuple[int, int], int] = {}
+        if self.several:
+            self._name_features(named_features(core))
 
     def is_active(self, node: int) -> Affine:
         """1 where the node has a hyperplane, else 0."""
         return Affine().add_term(self.active[node])
 
     def use(self, node: int, column: int) -> Affine:
-        """1 iff the node tests the column; of axis splits only."""
+        """1 iff the node tests the column; of hyperplanes, one that is named."""
         if self.tests is None:
-            return Affine()
-        mine = [j for j, one in enumerate(self._of.columns) if one.column == column]
+            weighs = self.weighs.get((node, column))
+            return Affine() if weighs is None else Affine().add_term(weighs)
+        mine = self._columns_of(column)
         return Affine().add_terms(self.tests[node, mine], np.ones(len(mine), dtype=np.int64))
 
     # ---- structure
@@ -178,6 +189,26 @@ class PlaneFlow(Flows):
                 self.program.row(f"{side}_{name}", SKELETON, least, upper=0)
         self.program.row(f"test(n{node})", SKELETON, row, lower=0, upper=0)
 
+    def _name_features(self, named: frozenset[int]) -> None:
+        """Columns that say which of some features each node weighs."""
+        for node in range(self.perfect.n_branches):
+            for feature in sorted(named & set(self._features(node))):
+                name = f"weighs(n{node},{self.column_names[feature]})"
+                column = self.program.column(name, integer=True)
+                self.weighs[node, feature] = column
+                row = Affine().add_term(column).add(self.is_active(node), -1)
+                self.program.row(f"active_{name}", SKELETON, row, upper=0)
+                for index in self._columns_of(feature):
+                    weight = int(self.weight[node, index])
+                    name = self.program.column_names[weight]
+                    for sign, side in ((1, "above"), (-1, "below")):
+                        least = Affine().add_term(weight, sign).add_term(column, -1)
+                        self.program.row(f"{side}_{name}", SKELETON, least, upper=0)
+
+    def _columns_of(self, feature: int) -> list[int]:
+        """What planes weigh of a feature."""
+        return [j for j, one in enumerate(self._of.columns) if one.column == feature]
+
     def _part(self, node: int) -> None:
         """`weight.x` is below the bound for what goes left, and not for what goes right."""
         count = self.patterns.count
@@ -219,14 +250,43 @@ class PlaneFlow(Flows):
         """The diagram of a solution's flows; None where no split parts the rows so."""
         if not self.active or point[self.active[0]] < 0.5:
             return self.arcs.read(point, {})
+        found = self._decoded(point, weighed=False)
+        if found is not None and self.weighs and not self._as_good(found, point):
+            found = self._decoded(point, weighed=True)
+        return found
+
+    def _decoded(self, point: Numbers, *, weighed: bool) -> RawDiagram | None:
+        """The diagram of a solution; `weighed` gives a weight to every feature that it names."""
         layers: list[list[Routed | None]] = []
         for level in range(self.perfect.depth):
             nodes = self.perfect.at_level(level)
-            layers.append([self._routed(point, node) for node in nodes])
+            layers.append([self._routed(point, node, weighed=weighed) for node in nodes])
         found = from_routing(self.core, layers)
         return None if isinstance(found, NoCandidate) else found
 
-    def _routed(self, point: Numbers, node: int) -> Routed | None:
+    def _as_good(self, raw: RawDiagram, point: Numbers) -> bool:
+        """Whether a diagram with few weights is no worse than the one that names its features."""
+        few = DiagramEvaluation(self.core, raw)
+        if few.violations():
+            return False
+        whole = self._decoded(point, weighed=True)
+        if whole is None:
+            return True
+        other = DiagramEvaluation(self.core, whole)
+        stages = self.core.objective
+        return [few.stage_value(one) for one in stages] <= [
+            other.stage_value(one) for one in stages
+        ]
+
+    def _named(self, point: Numbers, node: int) -> set[int]:
+        """The features that a node weighs by its columns `weighs`."""
+        return {
+            feature
+            for (at, feature), column in self.weighs.items()
+            if at == node and point[column] > 0.5
+        }
+
+    def _routed(self, point: Numbers, node: int, *, weighed: bool) -> Routed | None:
         if point[self.active[node]] < 0.5:
             return None
         inside = point[self.flow[node]].sum(axis=2) > 0.5
@@ -235,9 +295,17 @@ class PlaneFlow(Flows):
         if self.tests is not None:
             tested = int(np.argmax(point[self.tests[node]]))
             columns = (self._of.columns[tested].column,)
+        elif self.weighs:
+            named = self._named(point, node)
+            columns = tuple(f for f in columns if f in named or (node, f) not in self.weighs)
         arcs = [self.arcs.read_arc(point, node, side) for side, _ in SIDES]
         return Routed(
-            left_rows=left, right_rows=right, left=arcs[0], right=arcs[1], columns=columns
+            left_rows=left,
+            right_rows=right,
+            left=arcs[0],
+            right=arcs[1],
+            columns=columns,
+            weighed=tuple(sorted(self._named(point, node))) if weighed else (),
         )
 
     def assignment(self, raw: RawDiagram) -> FloatArray | None:
@@ -318,7 +386,8 @@ class PlaneFlow(Flows):
             weights[column] = 1.0 if low.max() < high.min() else -1.0
             point[self.tests[node, column]] = 1
         else:
-            plane = widest_plane(self.core, left, right, self._features(node))
+            features = self._weighed(point, node, split)
+            plane = widest_plane(self.core, left, right, features)
             if plane is None:
                 return False
             for index, weight in plane.weights:
@@ -332,6 +401,17 @@ class PlaneFlow(Flows):
         point[self.weight[node]] = weights / scale
         point[self.bound[node]] = middle
         return True
+
+    def _weighed(self, point: FloatArray, node: int, plane: RawPlane) -> tuple[int, ...]:
+        """The features that a node may weigh, of those named what the plane does: these are
+        written.
+        """
+        own = {self._of.columns[index].column for index, _ in plane.weights}
+        features = [f for f in self._features(node) if f in own or (node, f) not in self.weighs]
+        for feature in features:
+            if (node, feature) in self.weighs:
+                point[self.weighs[node, feature]] = 1
+        return tuple(features)
 
     def _column(self, split: RawTest) -> int:
         """The column that planes weigh for a test."""

@@ -89,7 +89,8 @@ class DiagramRules(Rules):
     def _budget(self, atom: Budget, row: RowMaker, nodes: tuple[int, ...]) -> None:
         """Under hyperplanes a split counts by itself, whatever it weighs."""
         measure = atom.measure
-        whole = replace(measure, constant=measure.constant + measure.per_split * len(nodes))
+        constant = measure.constant + measure.per_split * len(nodes)
+        whole = replace(measure, constant=constant, per_split=0)
         super()._budget(replace(atom, measure=whole), row, nodes)
 
     def _linear(
@@ -107,7 +108,9 @@ class DiagramRules(Rules):
         row.at_most(inside.add(condition, -bound), 0, most - bound, "")
 
     def _most_of_model(self, measure: Additive, gains: Gains) -> int:
-        dearest = 0 if measure.columns is None else int(measure.columns.max(initial=0))
+        costs = np.zeros(0, dtype=np.int64) if measure.columns is None else measure.columns
+        several = self.encoding.several
+        dearest = int(np.maximum(costs, 0).sum() if several else costs.max(initial=0))
         per_split = max(0, dearest + measure.splits)
         most = measure.constant + self.perfect.n_branches * per_split
         return most + max(0, measure.leaves) * self.n_classes + int(gains.worst.sum())

@@ -134,20 +134,20 @@ class DiagramSearch(Search):
             self.core, usable_tests(self.core, tests_by_level(self.core, depth))
         )
         form = self.core.objective[stage]
-        most = layers_of(self.core).n_branches
-        self.raise_bound(stage, _least_of_diagrams(form, patterns, self.core.n_classes, most))
+        self.raise_bound(stage, _least_of_diagrams(form, patterns, self.core))
 
 
-def _least_of_diagrams(
-    stage: StageForm, patterns: Patterns, n_classes: int, most_splits: int
-) -> Fraction:
+def _least_of_diagrams(stage: StageForm, patterns: Patterns, core: Core) -> Fraction:
     """A bound that needs no solver: every pattern has its best label."""
+    n_classes, most_splits = core.n_classes, layers_of(core).n_branches
+    several = core.skeleton.splits == "hyperplane"
 
     def least(part: Additive) -> Fraction:
-        cheapest = 0 if part.columns is None else int(part.columns.min(initial=0))
+        costs = np.zeros(0, dtype=np.int64) if part.columns is None else part.columns
+        cheapest = int(np.minimum(costs, 0).sum() if several else costs.min(initial=0))
         total = part.constant + most_splits * min(0, cheapest + part.splits)
         total += part.leaves if part.leaves > 0 else part.leaves * n_classes
         total += int(gains_of(part, patterns, n_classes).by_label.min(axis=1).sum())
         return Fraction(total, part.denominator)
 
-    return bound_by_parts(stage, least, patterns, most_splits)
+    return bound_by_parts(stage, least, patterns, most_splits, several=several)

@@ -53,6 +53,10 @@ class Encoding(Protocol):
     column_names: tuple[str, ...]
 
     @property
+    def several(self) -> bool:
+        """Whether a node may test several columns, as hyperplanes do."""
+
+    @property
     def charges(self) -> PathCharges:
         """What the tests on the way of every pattern cost."""
 

@@ -37,8 +37,11 @@ class Flows(ABC):
         The arcs.
     flow
         Per node int64 (n_patterns, 2, n_targets): columns.
+    several
+        Whether a node may test several columns.
     """
 
+    several: bool
     core: Core
     program: Program
     charges: Charges

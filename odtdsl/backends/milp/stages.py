@@ -144,9 +144,14 @@ def trivial_bound(
 
 
 def bound_by_parts(
-    stage: StageForm, least: Callable[[Additive], Fraction], patterns: Patterns, most_splits: int
+    stage: StageForm,
+    least: Callable[[Additive], Fraction],
+    patterns: Patterns,
+    most_splits: int,
+    *,
+    several: bool = False,
 ) -> Fraction:
-    """A bound of a stage from those of its measures."""
+    """A bound of a stage from those of its measures; `several` as in `charges.most_spent`."""
     if isinstance(stage, DepthStage):
         return Fraction(0)
     assert isinstance(stage, LinearStage), "supports() refuses number targets"
@@ -154,6 +159,6 @@ def bound_by_parts(
     for factor, parts in stage.maxima:
         value += factor * max(least(part) for part in parts)
     if (paths := stage.path_sum) is not None:
-        lowest = total_range(paths, patterns, most_splits)[0]
+        lowest = total_range(paths, patterns, most_splits, several=several)[0]
         value += Fraction(lowest, paths.whole_denominator)
     return value

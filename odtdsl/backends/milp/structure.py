@@ -87,7 +87,11 @@ class Splits:
         Column of `active(n)` per branch node.
     tests
         The tests per branch node.
+    several
+        A node tests one column.
     """
+
+    several = False
 
     def __init__(self, core: Core, depth: int, levels: Sequence[int], tick: Tick) -> None:
         """`levels` are those of the nodes, in their order, below `depth`."""

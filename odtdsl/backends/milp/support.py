@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from odtdsl.backends.base import EXACT, Objection, Support
-from odtdsl.backends.needs import OBJECTIVE, SKELETON, form_of
+from odtdsl.backends.needs import SKELETON, form_of
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (
-    Additive,
-    Atom,
-    Budget,
     Core,
     Form,
-    Linear,
-    LinearStage,
-    MaximaBound,
     Monotone,
-    Order,
-    PathTotal,
-    Root,
-    Used,
 )
 from odtdsl.problem.ir.intervals import FULL
 from odtdsl.problem.ir.problem import DiagramSkeleton, TreeSkeleton
@@ -139,45 +129,16 @@ def too_many_paths(core: Core) -> tuple[Objection, ...]:
 
 
 def beyond_planes(core: Core) -> tuple[Objection, ...]:
-    """What the model of hyperplanes does not say: all that speaks of the features of a plane."""
+    """What the model of hyperplanes does not say: which thresholds a feature may be cut at."""
     if core.skeleton.splits != "hyperplane":
         return ()
     if isinstance(core.skeleton, TreeSkeleton):
         reason = "trees with hyperplane splits need a bounded depth; write `tree depth <= 3`"
         return (Objection(form=Form.HYPERPLANE, origin=SKELETON, reason=reason),)
-    reason = "the features of a hyperplane are chosen after the search, from the rows on its sides"
+    reason = "a hyperplane has no threshold of a single feature"
     found = [
         Objection(form=Form.SPLIT_FILTER, origin=one.origin, reason=reason)
         for one in core.filters
         if one.allowed and one.allowed != FULL
     ]
-    for clause in core.clauses:
-        for literal in clause.literals:
-            if _of_features(literal.atom):
-                form = form_of(literal.atom, clause.scope)
-                found.append(Objection(form=form, origin=clause.origin, reason=reason))
-    for stage in core.objective:
-        if isinstance(stage, LinearStage):
-            measures = [stage.measure, *(part for _, parts in stage.maxima for part in parts)]
-            if any(_by_columns(measure) for measure in measures):
-                found.append(Objection(form=Form.OBJECTIVE_LINEAR, origin=OBJECTIVE, reason=reason))
-            if stage.path_sum is not None:
-                found.append(
-                    Objection(form=Form.OBJECTIVE_PATH_SUM, origin=OBJECTIVE, reason=reason)
-                )
     return tuple(dict.fromkeys(found))
-
-
-def _of_features(atom: Atom) -> bool:
-    if isinstance(atom, Budget):
-        measure = atom.measure
-        return any(measure.per_test) or any(measure.once) or any(s.amount for s in measure.shared)
-    if isinstance(atom, Linear):
-        return _by_columns(atom.measure)
-    if isinstance(atom, MaximaBound):
-        return any(map(_by_columns, atom.measures))
-    return isinstance(atom, Used | Order | Root | PathTotal)
-
-
-def _by_columns(measure: Additive) -> bool:
-    return measure.columns is not None and bool(measure.columns.any())

@@ -28,6 +28,7 @@ COLUMNS = {
     "end": "there is no split, and all rows get {c}",
     "side": "the rows of {0} go right at layer {1}",
     "weight": "the weight of {a} in the hyperplane of node {0}",
+    "weighs": "the hyperplane of node {0} may weigh {a}",
     "bound": "the bound of the hyperplane of node {0}: rows whose sum is below go left",
     "tests": "node {0} tests {a}",
     "alone": "the tree is one leaf that predicts {c}",
@@ -238,7 +239,7 @@ class Legend:
         said: set[str] = set()
         for name in self.handed.column_names:
             kind, arguments = taken_apart(name)
-            if kind not in ("use", "cut", "is", "tests", "weight") or not self._fits(
+            if kind not in ("use", "cut", "is", "tests", "weight", "weighs") or not self._fits(
                 kind, arguments
             ):
                 continue
@@ -248,7 +249,7 @@ class Legend:
                 said.add(line)
                 yield line
         for kind in dict.fromkeys(taken_apart(name)[0] for name in self.handed.column_names):
-            if kind not in ("use", "cut", "is", "tests", "weight") and kind in COLUMNS:
+            if kind not in ("use", "cut", "is", "tests", "weight", "weighs") and kind in COLUMNS:
                 first = next(n for n in self.handed.column_names if taken_apart(n)[0] == kind)
                 yield f"for example {first}: {self.column(first)}"
 

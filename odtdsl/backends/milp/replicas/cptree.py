@@ -81,6 +81,8 @@ class Branches:
 class CpTree:
     """The model of one problem: columns and rows of the module's docstring."""
 
+    several = False
+
     def __init__(
         self,
         core: Core,
