@@ -66,6 +66,19 @@ def test_an_option_that_a_command_needs_is_missed(spec, command, option):
 
 
 @pytest.mark.parametrize(
+    ("option", "written"),
+    [("--timeout", "--within 60s"), ("--output", "--out tree.json"), ("--n-jobs", "--threads 2")],
+)
+def test_options_of_other_tools_are_translated(spec, option, written):
+    told = odt("solve", str(spec), option, "5")
+    assert told.exit_code == 2
+    assert f"Write {written}." in told.output
+    foreign = odt("check", str(spec), option, "5")
+    assert foreign.exit_code == 2
+    assert "Write" not in foreign.output
+
+
+@pytest.mark.parametrize(
     ("options", "shown"),
     [
         ((), '"test.csv"'),

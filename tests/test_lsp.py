@@ -90,7 +90,7 @@ def test_what_no_back_end_can_is_a_warning(client: Client) -> None:
     text = GOOD.replace("tree depth <= 2", "tree depth <= 2, splits hyperplane").replace(
         "missing branch", "missing drop"
     )
-    uri = client.open(text, "planes.odt")
+    uri = client.open(text + "\nsolve using sat\n", "planes.odt")
     found = client.diagnostics(uri, "B102")
     assert {one["severity"] for one in found if one["code"].startswith("B")} == {2}
 

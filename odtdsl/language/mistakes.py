@@ -390,6 +390,23 @@ def _named_frame(f: Failure) -> Diagnostic | None:
     )
 
 
+_SETTINGS = frozenset({"using", "within", "gap", "until", "threads", "seed", "memory"})
+
+
+def _setting(f: Failure) -> Diagnostic | None:
+    """`minimize errors within 60 s`: a setting of the search stands in a statement of its own."""
+    line = f.text[f.at :].splitlines()[0] if f.found else ""
+    said = line.split("#")[0].strip(" ,")
+    word = said.split()[0] if said else ""
+    if f.keyword not in ("minimize", "maximize", "tree", "diagram") or word not in _SETTINGS:
+        return None
+    return f.error(
+        "S033",
+        f"`{word}` is a setting of `solve`, not of `{f.keyword}`",
+        helps=(f"write a statement of its own: `solve {said}`",),
+    )
+
+
 def _two_names(f: Failure) -> Diagnostic | None:
     if f.last.kind != "NAME" or not f.is_word or not f.same_line:
         return None
@@ -463,5 +480,6 @@ _RECOGNISERS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _missing_word,
     _comma,
     _named_frame,
+    _setting,
     _two_names,
 )

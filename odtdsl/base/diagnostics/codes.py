@@ -95,6 +95,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("S030", "a feature type for a target, or a target type for a feature", "feature a: class"),
     ("S031", "something given twice in a statement", "tree splits axis, splits axis"),
     ("S032", "a condition inside arithmetic", "rule r: 1 + not (a) <= 3"),
+    ("S033", "a setting of `solve` in another statement", "minimize errors within 60 s"),
     ("S090", "a syntax tree built in Python that cannot be written as text", ""),
     # ---- B: back ends
     ("B101", "a back end that is not part of this version", ""),

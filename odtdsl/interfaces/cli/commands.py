@@ -131,13 +131,43 @@ def command(kind: type[Command]) -> click.Command:
         run(action.run, as_json)
 
     text = " ".join((kind.__doc__ or "").split())
-    return click.Command(
+    return _Command(
         kind.__name__.lower(),
         callback=call,
         params=parameters,
         help=text,
         short_help=text,  # whole, in the list of commands too
     )
+
+
+_OTHER_NAMES = {
+    "--within 60s": {"--limit", "--max-time", "--seconds", "--time", "--time-limit", "--timeout"},
+    "--using exact": {"--backend", "--engine", "--method"},
+    "--threads 2": {"--cores", "--jobs", "--n-jobs", "--workers"},
+    "--out tree.json": {"--output", "--save"},
+    "--progress": {"--verbose", "-v"},
+    "--set depth=3, where the spec has let depth = 2": {"--depth", "--max-depth"},
+    "--gap 1%": {"--mip-gap", "--tolerance"},
+}
+"""What other tools call an option, by how it is written here."""
+
+
+class _Command(click.Command):
+    """A command that knows what other tools call its options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, and say of an option of another tool how it is written here."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as failure:
+            own = {flag for one in self.params for flag in one.opts}
+            for written, others in _OTHER_NAMES.items():
+                if failure.option_name in others and written.split()[0] in own:
+                    message = f"No such option '{failure.option_name}'. Write {written}."
+                    raise click.NoSuchOption(
+                        failure.option_name, message=message, ctx=ctx
+                    ) from failure
+            raise
 
 
 def _rank(parameter: click.Parameter) -> int:
