@@ -18,6 +18,7 @@ from odtdsl.backends.base import Limits, RawAnswer
 from odtdsl.backends.clauses import sums
 from odtdsl.backends.clauses.formula import Formula
 from odtdsl.backends.clauses.sums import Terms, at_most
+from odtdsl.base import limits
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.source import Source
 from odtdsl.compiler import analyse
@@ -112,6 +113,13 @@ def test_sums_say_the_same_in_each_way(few: int, monkeypatch: pytest.MonkeyPatch
                 assert solver.solve(assumptions=given) == holds, seed
 
 
+@pytest.fixture
+def nothing_in_any_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading and analysis have no more than the limit, so that few rows can pass it."""
+    monkeypatch.setattr(limits, "LEAST", 0.0)
+
+
+@pytest.mark.usefixtures("nothing_in_any_case")
 def test_reading_and_analysis_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """The boosting of `guessed` asks for the time; what was spent before is no search's."""
     monkeypatch.setattr(boosting, "_guessed", {})
@@ -143,6 +151,7 @@ ASKED: dict[str, Callable[..., object]] = {
 }
 
 
+@pytest.mark.usefixtures("nothing_in_any_case")
 @pytest.mark.parametrize("name", ASKED)
 def test_reading_and_analysis_count_in_every_function(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -152,6 +161,7 @@ def test_reading_and_analysis_count_in_every_function(
         ASKED[name](BOOSTED, within=0.01)
 
 
+@pytest.mark.usefixtures("nothing_in_any_case")
 @pytest.mark.parametrize(
     "command",
     [
@@ -192,13 +202,12 @@ def spent(looks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock on which the limit of a second is over at that look; small tables are looked at."""
     from types import SimpleNamespace
 
-    from odtdsl.base import limits
-
     seen = iter([*[0.0] * looks, *[2.0] * 1_000])
     monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: next(seen)))
     monkeypatch.setattr(limits, "BLOCK", 100)
 
 
+@pytest.mark.usefixtures("nothing_in_any_case")
 @pytest.mark.parametrize("candidates", ["quantiles 4", "guessed"])
 @pytest.mark.parametrize("quickly", [False, True])
 def test_reading_and_analysis_end_at_every_look(
@@ -238,10 +247,20 @@ def test_reading_and_analysis_end_at_every_look(
 
 def test_no_limit_refuses_small_data() -> None:
     """However late it is: a search finds a tree at once then."""
-    from odtdsl.base import limits
-
     with limits.counting(0.0, 1e-9):
         assert core("tree depth <= 2").n_rows == 569
+
+
+@pytest.mark.parametrize("using", ["auto", "exact", "search", "greedy"])
+def test_a_limit_that_reading_passes_leaves_a_tree(
+    using: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is read within `LEAST` is answered, however many cells there are."""
+    monkeypatch.setattr(limits, "BLOCK", 100)
+    monkeypatch.setattr(boosting, "_guessed", {})
+    made = odtdsl.solve(f"{BOOSTED} solve using {using}", within=0.001)
+    assert made.model is not None
+    assert made.status == "feasible"
 
 
 def test_rows_of_equal_ranks_are_of_one_kind() -> None:

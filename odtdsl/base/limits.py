@@ -95,6 +95,10 @@ BLOCK = 1_000_000
 """Cells that are read or analysed between two looks at the clock: less is done in a moment, and
 no limit is a reason to refuse it."""
 
+LEAST = 10.0
+"""Seconds that reading and analysis have in any case, whatever the limit: what comes after them is
+an answer, if only the first tree, and before them there is none."""
+
 
 READING = "reading the data"
 ANALYSIS = "the analysis of the data"
@@ -133,7 +137,7 @@ def allow(seconds: float | None) -> None:
 
 
 def look(what: str, cells: int = BLOCK) -> None:
-    """End where the limit is over before the search.
+    """End where the limit is over before the search, and so are `LEAST` seconds.
 
     Parameters
     ----------
@@ -155,7 +159,7 @@ def look(what: str, cells: int = BLOCK) -> None:
     if now.cells < BLOCK:
         return
     now.cells = 0
-    if time.monotonic() > now.began + now.seconds:
+    if time.monotonic() > now.began + max(now.seconds, LEAST):
         raise error(
             "B108",
             f"the time limit of {now.seconds:g} s ended before the search: {what} takes longer",

@@ -407,6 +407,8 @@ def parted(
         if count * width >= KEYS:
             blocks = np.unique(blocks, return_inverse=True)[1].astype(np.int64)
             count = int(blocks.max(initial=0)) + 1
+            if count == frame.n_rows:
+                return blocks  # every row is parted from all others
         blocks, count = blocks * width + marks, count * width
     dense: IntArray = np.unique(blocks, return_inverse=True)[1].astype(np.int64)
     return dense

@@ -14,7 +14,7 @@ from odtdsl.compiler.context import Reporter
 from odtdsl.datasets.candidates import BOOSTED_ROWS
 from odtdsl.language.expressions import coded, name_text
 from odtdsl.problem.ir.expr import MIRRORED, Apply, Compare, Const, Scope
-from odtdsl.problem.ir.families import Family, build_families
+from odtdsl.problem.ir.families import Family, begun_families
 from odtdsl.problem.ir.filters import tests_at
 from odtdsl.problem.ir.forms import (
     Additive,
@@ -70,7 +70,7 @@ def warn_of_rules(rows: Rows, reporter: Reporter) -> None:
             skeleton=rows.problem.skeleton,
             n_rows=rows.n_rows,
             n_columns=len(rows.problem.features),
-            families=build_families(rows.problem, rows.data),
+            families=begun_families(rows),
         )
         _report_rules(find(frame, said), rows, reporter)
         _warn_of_thresholds(said, frame, rows, reporter)

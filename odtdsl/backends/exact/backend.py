@@ -48,7 +48,7 @@ from odtdsl.backends.steps import BRIEF_START, LATE_START, START_OF_DIAGRAMS, VE
 from odtdsl.backends.stepwise import take
 from odtdsl.base import engine
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.problem.ir.forms import Core, Form, LinearStage, MaximaBound
+from odtdsl.problem.ir.forms import Core, Form, LinearStage, MaximaBound, RegressionStage
 from odtdsl.problem.ir.maxima import MOST_CASES, too_many, written_out
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawTree, depth_of
@@ -121,30 +121,36 @@ class Exact(BackEnd):
         return ""
 
     def starts(self, core: Core) -> tuple[Step, ...]:
-        """One that is brief, before trees: it grows its own, but for those of output vectors.
+        """One that is brief, before trees: it grows its own, but for output vectors under rules.
 
         Late where it grows them from the first moment on. None where counts soon prove the best
         tree: growing one would take longer.
         """
         if isinstance(core.skeleton, DiagramSkeleton):
             return (START_OF_DIAGRAMS,)
-        if core.targets is None:
-            if not self.grows(core):
-                return (BRIEF_START,)
-            return () if suits_counts(core) else (LATE_START,)
-        from odtdsl.backends.exact.regression import takes_vectors
+        if core.targets is not None:
+            from odtdsl.backends.exact.regression import takes_vectors
 
-        return (VECTOR_START if takes_vectors(core) else BRIEF_START,)
+            if not self.grows(core):
+                return (VECTOR_START if takes_vectors(core) else BRIEF_START,)
+            return (LATE_START,)
+        if not self.grows(core):
+            return (BRIEF_START,)
+        return () if suits_counts(core) else (LATE_START,)
 
     def grows(self, core: Core) -> bool:
         """Whether it meets trees from the first moment on, and needs none to begin with.
 
-        So does the plain search of a whole problem, except where it goes up in depth or every row
-        must be right.
+        So does the search for numbers without rules, and the plain search of a whole problem,
+        except where it goes up in depth or every row must be right.
         """
+        if core.targets is not None:
+            from odtdsl.backends.exact.number_rules import asks_tree
+
+            first = core.objective[0]
+            return isinstance(first, RegressionStage) and not core.clauses and not asks_tree(core)
         return (
-            core.targets is None
-            and isinstance(core.objective[0], LinearStage)
+            isinstance(core.objective[0], LinearStage)
             and not any(True for _ in demands(core))
             and plain_of(core) is not None
         )

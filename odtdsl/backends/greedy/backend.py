@@ -7,6 +7,7 @@ valid by `problem.ir.evaluate`; where it meets no valid tree it says `unknown`.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -30,7 +31,7 @@ from odtdsl.backends.greedy.local_search import alternate, settled, with_column
 from odtdsl.backends.greedy.paths import PathRules
 from odtdsl.backends.greedy.tables import Node, Tables
 from odtdsl.backends.incumbent import Incumbent
-from odtdsl.backends.steps import Step
+from odtdsl.backends.steps import START, Step
 from odtdsl.base.back_ends import Value
 from odtdsl.base.diagnostics.model import error
 from odtdsl.problem.ir.evaluate import Evaluation
@@ -154,11 +155,12 @@ class GreedyBackEnd(BackEnd):
 
             return grow(core, limits, start if isinstance(start, RawDiagram) else None, report)
         judged = self.answered(core)
+        limits, brief = _at_least(limits, brief=self.brief)
         incumbent: Incumbent[RawTree] = Incumbent(judged, limits, report)
         if (first := started(start)) is not None:
             incumbent.offer(first)
         if core.targets is None:
-            _Search(core, incumbent, limits.seed, brief=self.brief).run()
+            _Search(core, incumbent, limits.seed, brief=brief).run()
         elif self.grows_vectors(core):
             from odtdsl.backends.greedy.outputs import OutputGrowth
 
@@ -166,7 +168,7 @@ class GreedyBackEnd(BackEnd):
         else:
             from odtdsl.backends.greedy.regression import RegressionGrowth
 
-            RegressionGrowth(core, incumbent, limits.seed, brief=self.brief).run()
+            RegressionGrowth(core, incumbent, limits.seed, brief=brief).run()
         if incumbent.best is None:
             return incumbent.answer(None)
         return incumbent.answer(settled(judged, simplify(judged, incumbent.best)))
@@ -179,6 +181,20 @@ class GreedyBackEnd(BackEnd):
         loss = loss_in(core)
         plain = core.targets.shape[1] == 1 and (loss is None or loss.kind != "poisson")
         return not plain or self.growth != Growth() or feasible_set(core) is not None
+
+
+def _at_least(limits: Limits, *, brief: bool) -> tuple[Limits, bool]:
+    """What reading the data has left of the limits: the first good tree has some time in any case.
+
+    Returns
+    -------
+    Limits, bool
+        And whether the first good tree will do.
+    """
+    left = limits.left()
+    if left is None or left >= START.least:
+        return limits, brief
+    return replace(limits, deadline=time.monotonic() + START.least), True
 
 
 class _Search:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from odtdsl.datasets.table import BoolArray, FloatArray, IntArray, distinct, ran
 from odtdsl.problem.ir.intervals import FULL, RealSet
 from odtdsl.problem.ir.problem import FeatureDecl, Problem
 from odtdsl.problem.ir.targets import ProblemPart
+
+if TYPE_CHECKING:
+    from odtdsl.problem.ir.rows import Rows
 
 Side = Literal["left", "right"]
 LEFT_CODE = -1
@@ -74,6 +78,21 @@ class Family:
         if self.kind != "threshold":
             left = (self.codes == test) | (self.codes == LEFT_CODE)
         return left
+
+
+_ready: WeakKeyDictionary[Rows, tuple[Family, ...]] = WeakKeyDictionary()
+
+
+def begun_families(rows: Rows) -> tuple[Family, ...]:
+    """All candidate tests, for what comes before a core, which takes them over."""
+    _ready[rows] = build_families(rows.problem, rows.data)
+    return _ready[rows]
+
+
+def families_of(rows: Rows) -> tuple[Family, ...]:
+    """All candidate tests, for a core: numbers are ranked once, and kept by the core alone."""
+    found = _ready.pop(rows, None)
+    return build_families(rows.problem, rows.data) if found is None else found
 
 
 def build_families(problem: Problem, data: Dataset) -> tuple[Family, ...]:

@@ -26,7 +26,7 @@ from odtdsl.problem.ir.expr import (
     Scope,
     applications,
 )
-from odtdsl.problem.ir.families import build_families
+from odtdsl.problem.ir.families import families_of
 from odtdsl.problem.ir.forms import (
     Additive,
     Clause,
@@ -81,7 +81,7 @@ def normalize(rows: Rows) -> Core:
         n_rows=rows.n_rows,
         n_classes=rows.n_classes,
         columns=tuple(feature.name for feature in problem.features),
-        families=build_families(problem, rows.data),
+        families=families_of(rows),
         labels=rows.data.labels,
         targets=ProblemPart.of(problem.target.kind).estimated(rows),
         steps=()
