@@ -47,8 +47,16 @@ def diabetes(folder: Path) -> None:
 
 
 def made_up(folder: Path) -> None:
-    """Sets whose outputs obey rules, from the generators of `odtdsl.datasets`."""
+    """From the generators of `odtdsl.datasets`: what nobody would observe is left out."""
+    patients = datasets.treatments(600, seed=0)
+    rewards = {name: patients[f"true_{name}"] for name in ("none", "drug", "surgery")}
+    asked = {name: patients[name] for name in ("age", "severity", "sex")}
+    followed = datasets.survival(400, seed=0)
+    del followed["true_hazard"]
     for name, columns in (
+        ("patients", asked | rewards),
+        ("followed", followed),
+        ("houses", datasets.houses(400, seed=0)),
         ("electives", datasets.elective_grades(400, 3, seed=0)),
         ("exam_scores", datasets.exam_scores(800, seed=0)),
         ("car_claims", datasets.car_claims(500, seed=0)),

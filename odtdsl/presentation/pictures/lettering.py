@@ -32,8 +32,8 @@ def _character_width(character: str) -> float:
 
 
 def wrapped(text: str, width: float = WRAP, most: int = MOST_LINES) -> tuple[str, ...]:
-    """The text in at most `most` lines of `width` px, broken after blanks, `_`, `-`, `/` or
-    `.` where possible; an ellipsis where it is cut."""
+    """The text in at most `most` lines of `width` px, broken at blanks where possible, else after
+    `_`, `-`, `/`, `.` or `,` outside of a number; an ellipsis where it is cut."""
     lines: list[str] = []
     rest = text
     while rest and len(lines) < most:
@@ -44,11 +44,23 @@ def wrapped(text: str, width: float = WRAP, most: int = MOST_LINES) -> tuple[str
         if len(lines) == most - 1:
             lines.append(rest[: max(1, _fitting(rest, width - text_width("…")))].rstrip() + "…")
             break
-        breaks = [i + 1 for i in range(count // 3, count) if rest[i] in " _-/.,"]
-        count = breaks[-1] if breaks else count
+        count = _break(rest, count)
         lines.append(rest[:count].rstrip(" "))
         rest = rest[count:].lstrip(" ")
     return tuple(lines) or ("",)
+
+
+def _break(text: str, count: int) -> int:
+    """Where a line of at most `count` characters ends, not in its first third."""
+    blanks = [i for i in range(count // 3, count + 1) if text[i : i + 1] == " "]
+    if blanks:
+        return blanks[-1]
+    marks = [
+        i + 1
+        for i in range(count // 3, count)
+        if text[i] in "_-/.," and not text[i + 1 : i + 2].isdigit()
+    ]
+    return marks[-1] if marks else count
 
 
 def _fitting(text: str, width: float) -> int:
