@@ -6,7 +6,8 @@ One thread, medians of paired runs. Both get the same 0/1 columns; where these a
 numbers, the engine also gets the numbers with these thresholds ("as numbers"). Targets: numbers of
 `outputs/`, scikit-learn's diabetes, and for the sets of `binary/` a sparse linear function of the
 columns with noise. pystreed comes from the `bench` extra and is left out where it is missing; it
-has no absolute error. `--docs` puts the table into `docs/explanation/exact-measured.md`.
+has no absolute error. `--rules` measures what one rule at a time costs instead, on the numbers
+where there are some. `--docs` puts the table into `docs/explanation/exact-measured.md`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
-from measures import sets
+from measures import number_costs, sets
 from measures.peers import Outcome, alternate
 from measures.report import Table, geometric
 from measures.sets import Array, ranked_or_binary
@@ -190,6 +191,23 @@ def measure(args: argparse.Namespace) -> None:
         table.publish()
 
 
+def rules(args: argparse.Namespace) -> None:
+    """What rules cost."""
+
+    def taken() -> Iterator[tuple[str, Array, Array]]:
+        for case in cases():
+            if not args.sets or case.name.split(",")[0] in args.sets.split(","):
+                yield (
+                    case.name,
+                    case.columns if case.numbers is None else case.numbers,
+                    case.targets,
+                )
+
+    table = number_costs.measure(taken, args.depth, args.runs, args.limit)
+    if args.docs:
+        table.publish()
+
+
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(
@@ -202,8 +220,10 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--sets", default=None, help="names, by commas")
     parser.add_argument("--no-peer", dest="peer", action="store_false")
+    parser.add_argument("--rules", action="store_true", help="what rules cost, instead of peers")
     parser.add_argument("--docs", action="store_true", help="put the table into the page")
-    measure(parser.parse_args())
+    args = parser.parse_args()
+    (rules if args.rules else measure)(args)
 
 
 if __name__ == "__main__":

@@ -662,6 +662,8 @@ class RegressionProblem:
         max_leaves: int | None = None,
         leaf_price: float = 0.0,
         loss: str = "squared",
+        rules: NumberRules | None = None,
+        leaf_rows: int = 1,
     ) -> None: ...
 
 def solve_regression(

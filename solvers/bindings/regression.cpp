@@ -49,12 +49,16 @@ void bind_regression(nb::module_& m) {
           "__init__",
           [](odt::RegressionProblem* self, const RankTable& table, const Vector<double>& targets,
              int depth, const std::optional<Vector<double>>& weights, std::optional<int> max_leaves,
-             double leaf_price, const std::string& loss) {
+             double leaf_price, const std::string& loss, const odt::NumberRules* rules,
+             int leaf_rows) {
             new (self) odt::RegressionProblem(
                 problem_of(table, targets, depth, weights, max_leaves, leaf_price, loss));
+            if (rules) self->rules = *rules;
+            self->leaf_rows = leaf_rows;
           },
           "table"_a, "targets"_a, "depth"_a, nb::kw_only(), "weights"_a = nb::none(),
-          "max_leaves"_a = nb::none(), "leaf_price"_a = 0.0, "loss"_a = "squared");
+          "max_leaves"_a = nb::none(), "leaf_price"_a = 0.0, "loss"_a = "squared",
+          "rules"_a.none() = nb::none(), "leaf_rows"_a = 1);
   m.def("solve_regression", &solve_numbers, "problem"_a, "limits"_a, nb::kw_only(),
         "start"_a = nb::none(), "upper_bound"_a = nb::none(), "progress"_a = nb::none());
   m.def(

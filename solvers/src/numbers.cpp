@@ -40,6 +40,7 @@ NumberRows::NumberRows(const RegressionData& data)
       targets(1),
       loss(data.problem.loss),
       price(data.problem.leaf_price),
+      least(static_cast<std::size_t>(std::max(1, data.problem.leaf_rows))),
       factor(1, 1.0),
       sum(1),
       value(1, data.target) {
@@ -48,8 +49,7 @@ NumberRows::NumberRows(const RegressionData& data)
     own.push_back(loss == OutputLoss::poisson ? m.q - m.s : m.q);
     sum[0].push_back(m.s);
   }
-  static const NumberRules none;
-  rules = &none;
+  rules = &data.problem.rules;
   make_cells(data.problem.base, data.row);
 }
 

@@ -84,6 +84,8 @@ struct ScoreRow {
   const double *one_w, *one_s;
   double all_w, all_s;
   double *best_one, *best_none;
+  const std::uint8_t *below, *above;  // masks of the columns; null: all, whatever they weigh
+  double least;
 };
 
 struct OfSquares {
@@ -103,9 +105,16 @@ ODT_INLINE double largest(const Lanes& a) {
   return best;
 }
 
+// Those of a mask, -kNever in place of the others.
+ODT_INLINE Lanes only(const Lanes& score, const LaneBits& mask) {
+  const Lanes none = Lanes{} - kNever;
+  return (Lanes)(((LaneBits)score & mask) | ((LaneBits)none & ~mask));
+}
+
 // Scores of the quarters of one column with all later ones serve both.
-template <class Score>
+template <bool kRuled, class Score>
 ODT_INLINE void score_row(const ScoreRow& row, const Score& score_of) {
+  const auto& bits_of = lane_masks().of;
   const double own_w = row.one_w[row.column], own_s = row.one_s[row.column];
   Lanes best_one = Lanes{} - kNever, best_none = best_one;
   for (std::size_t j = row.column / kLanes * kLanes; j < row.stride; j += kLanes) {
@@ -116,21 +125,38 @@ ODT_INLINE void score_row(const ScoreRow& row, const Score& score_of) {
     load(one_s, row.one_s + j);
     const Lanes both = score_of(w, s), own = score_of(own_w - w, own_s - s),
                 other = score_of(one_w - w, one_s - s);
-    const Lanes neither = score_of(row.all_w - own_w - one_w + w, row.all_s - own_s - one_s + s);
-    best_one = larger(best_one, both + own);
-    best_none = larger(best_none, other + neither);
+    const Lanes neither_w = row.all_w - own_w - one_w + w;
+    const Lanes neither = score_of(neither_w, row.all_s - own_s - one_s + s);
+    Lanes mine_one = both + own, mine_none = other + neither, its_one = both + other,
+          its_none = own + neither;
+    if constexpr (kRuled) {
+      LaneBits below, above;
+      std::memcpy(&below, bits_of[row.below[j / kLanes]], sizeof below);
+      std::memcpy(&above, bits_of[row.above[j / kLanes]], sizeof above);
+      const Lanes least = Lanes{} + row.least;
+      const LaneBits heavy_both = w >= least, heavy_own = own_w - w >= least,
+                     heavy_other = one_w - w >= least, heavy_neither = neither_w >= least;
+      mine_one = only(mine_one, below & heavy_both & heavy_own);
+      mine_none = only(mine_none, below & heavy_other & heavy_neither);
+      its_one = only(its_one, above & heavy_both & heavy_other);
+      its_none = only(its_none, above & heavy_own & heavy_neither);
+    }
+    best_one = larger(best_one, mine_one);
+    best_none = larger(best_none, mine_none);
     Lanes other_one, other_none;
     load(other_one, row.best_one + j);
     load(other_none, row.best_none + j);
-    store(larger(other_one, both + other), row.best_one + j);
-    store(larger(other_none, own + neither), row.best_none + j);
+    store(larger(other_one, its_one), row.best_one + j);
+    store(larger(other_none, its_none), row.best_none + j);
   }
   row.best_one[row.column] = std::max(row.best_one[row.column], largest(best_one));
   row.best_none[row.column] = std::max(row.best_none[row.column], largest(best_none));
 }
 
-ODT_CLONES void score_squares(const ScoreRow& row) { score_row(row, OfSquares()); }
-ODT_CLONES void score_counts(const ScoreRow& row) { score_row(row, OfCounts()); }
+ODT_CLONES void score_squares(const ScoreRow& row) { score_row<false>(row, OfSquares()); }
+ODT_CLONES void score_counts(const ScoreRow& row) { score_row<false>(row, OfCounts()); }
+ODT_CLONES void score_ruled_squares(const ScoreRow& row) { score_row<true>(row, OfSquares()); }
+ODT_CLONES void score_ruled_counts(const ScoreRow& row) { score_row<true>(row, OfCounts()); }
 
 }  // namespace
 
@@ -212,14 +238,34 @@ void PairSums::subtract(const Sums& from, const Sums& part, Sums& out) const {
   out.all.subtract(part.all);
 }
 
-void PairSums::score(Sums& sums, bool counts) const {
+void PairSums::score(Sums& sums, bool counts, const Allowed& allowed) const {
   std::fill(sums.best_one.data(), sums.best_one.data() + stride_, -kNever);
   std::fill(sums.best_none.data(), sums.best_none.data() + stride_, -kNever);
-  const auto score_row = counts ? score_counts : score_squares;
-  for (std::size_t k = 0; k < columns_; ++k)
-    score_row({k, stride_, sums.w.data() + k * stride_, sums.s.data() + k * stride_,
-               sums.one_w.data(), sums.one_s.data(), sums.all.w, sums.all.s, sums.best_one.data(),
-               sums.best_none.data()});
+  const auto plain = counts ? score_counts : score_squares;
+  const auto ruled = counts ? score_ruled_counts : score_ruled_squares;
+  const std::size_t blocks = stride_ / kLanes;
+  for (std::size_t k = 0; k < columns_; ++k) {
+    ScoreRow row{k,
+                 stride_,
+                 sums.w.data() + k * stride_,
+                 sums.s.data() + k * stride_,
+                 sums.one_w.data(),
+                 sums.one_s.data(),
+                 sums.all.w,
+                 sums.all.s,
+                 sums.best_one.data(),
+                 sums.best_none.data(),
+                 nullptr,
+                 nullptr,
+                 allowed.least};
+    if (allowed.any) {
+      plain(row);
+      continue;
+    }
+    row.below = allowed.below.data() + k * blocks;
+    row.above = allowed.above.data() + k * blocks;
+    ruled(row);
+  }
 }
 
 }  // namespace odt

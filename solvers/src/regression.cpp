@@ -126,8 +126,8 @@ void RegressionRoot::evaluate_round(const Frontier& frontier) {
 }
 
 void RegressionRoot::stage(Shape shape, bool last) {
-  lanes_[0]->scan().stump(view_);
-  Frontier frontier(view_, lanes_[0]->scan().splits, shape, problem_.leaf_price);
+  lanes_[0]->scan().stump(view_, 0);
+  Frontier frontier(data_, view_, lanes_[0]->scan().splits, {shape, 0});
   while (take(), !close_enough()) {
     round_.clear();
     RegressionSearch::Cut cut;
@@ -153,9 +153,9 @@ void RegressionRoot::stage(Shape shape, bool last) {
 // proof.
 void RegressionRoot::search(Shape goal) {
   RegressionScan& scan = lanes_[0]->scan();
-  offer(scan.leaf(view_), Plan::leaf());
+  if (data_.ends(0, view_.total.w)) offer(scan.leaf(view_), Plan::leaf());
   if (goal.depth == 0 || goal.leaves == 1 || view_.columns.empty()) return raise(limit());
-  offer(scan.stump(view_).value, Plan::stump());
+  offer(scan.stump(view_, 0).value, Plan::stump());
   if (goal.depth == 1 || goal.leaves == 2) return raise(limit());
   if (close_enough()) return;
   Pick pick;
@@ -164,7 +164,7 @@ void RegressionRoot::search(Shape goal) {
     if (pick.column >= 0) offer(pick.value, lanes_[0]->plan_of(view_, pick));
   };
   try {
-    scan.depth_two(view_, std::min(goal.leaves, 4), pick);
+    scan.depth_two(view_, std::min(goal.leaves, 4), 0, pick);
   } catch (const Stop&) {
     found();
     throw;
@@ -250,6 +250,12 @@ void check(const RegressionProblem& p) {
   for (std::size_t f = 0; f < p.base.features; ++f)
     for (std::size_t i = 0; i < p.base.rows; ++i)
       demand(p.base.ranks(f)[i] < p.base.distinct[f], "a rank is out of range");
+  check(p.rules, p.base);
+  demand(p.leaf_rows <= 1 || (p.weight.empty() && p.rules.any_strict()),
+         "sizes of leaves are for rows that weigh one, in states that ask for them");
+  demand(
+      p.rules.leaf_conditions.empty() && p.rules.split_conditions.empty() && !p.rules.asks_cuts(),
+      "this search takes rules on paths and sizes of leaves alone");
 }
 
 }  // namespace

@@ -13,11 +13,14 @@ namespace {
 class AbsoluteScan : public RegressionScan {
  public:
   AbsoluteScan(const RegressionData& data, Control& control)
-      : price_(data.problem.leaf_price), tolerance_(data.tolerance), control_(control) {}
+      : data_(data),
+        price_(data.problem.leaf_price),
+        tolerance_(data.tolerance),
+        control_(control) {}
 
   double leaf(const RegressionView& view) override;
-  Pick stump(const RegressionView& view) override;
-  void depth_two(const RegressionView& view, int leaves, Pick& best) override;
+  Pick stump(const RegressionView& view, int state) override;
+  void depth_two(const RegressionView& view, int leaves, int state, Pick& best) override;
   double clusters(const RegressionView& view, int leaves, double enough, double hopeless) override;
 
  private:
@@ -30,17 +33,28 @@ class AbsoluteScan : public RegressionScan {
   double loss(const RegressionView& view) const;
   void prefix_losses(const RegressionView& view, const Order& order, bool backwards,
                      std::vector<double>& out);
-  double best_split(const RegressionView& view, const Order& order, const std::uint32_t* codes,
-                    double* splits);
-  double side(const RegressionView& view, std::size_t column, std::uint32_t cut, bool below,
-              double& leaf);
+  struct Best {
+    double value = kNever, free = kNever;  // of leaves that hold enough rows, and of any
+  };
+  Best best_split(const RegressionView& view, const Order& order, const std::uint32_t* codes,
+                  std::size_t least, double* splits);
+  void side(const RegressionView& view, std::size_t column, std::uint32_t cut, int k, int state,
+            Sides& sides);
+  // Rows that a leaf must hold.
+  std::size_t least_rows(int state) const {
+    return data_.rules().strict(state)
+               ? static_cast<std::size_t>(std::max(1, data_.problem.leaf_rows))
+               : 1;
+  }
 
+  const RegressionData& data_;
   double price_, tolerance_;
   Control& control_;
   std::vector<Order> sorted_;  // per column, positions by code
   Order rows_;
   std::vector<double> before_, behind_;
   std::vector<CutSpan> spans_;
+  LastSplits last_;
   // The list: of positions, by target, with an end at position `points`.
   std::vector<std::uint32_t> next_, previous_;
   std::vector<char> member_;
@@ -135,9 +149,10 @@ void AbsoluteScan::prefix_losses(const RegressionView& view, const Order& order,
 }
 
 // Least loss of two leaves; where `splits` is given, the loss of every cut.
-double AbsoluteScan::best_split(const RegressionView& view, const Order& order,
-                                const std::uint32_t* codes, double* splits) {
-  double best = kNever;
+AbsoluteScan::Best AbsoluteScan::best_split(const RegressionView& view, const Order& order,
+                                            const std::uint32_t* codes, std::size_t least,
+                                            double* splits) {
+  Best best;
   const std::size_t n = order.size();
   if (n < 2 || codes[order.front()] == codes[order.back()]) return best;
   ++counters.scans;
@@ -147,7 +162,8 @@ double AbsoluteScan::best_split(const RegressionView& view, const Order& order,
     if (codes[order[i]] == codes[order[i + 1]]) continue;
     const double value = before_[i] + behind_[n - 2 - i] + 2 * price_;
     if (splits) *splits++ = value;
-    best = std::min(best, value);
+    best.free = std::min(best.free, value);
+    if (i + 1 >= least && n - 1 - i >= least) best.value = std::min(best.value, value);
   }
   return best;
 }
@@ -166,17 +182,22 @@ double AbsoluteScan::leaf(const RegressionView& view) {
   return sum + price_;
 }
 
-Pick AbsoluteScan::stump(const RegressionView& view) {
+Pick AbsoluteScan::stump(const RegressionView& view, int state) {
   sort_points(view);
   std::size_t cuts = 0;
   for (const auto& column : view.columns) cuts += column.values - 1;
   splits.resize(cuts);
+  last_.list(data_, view, state);
+  const std::size_t least = least_rows(state);
   Pick best;
   double* at = splits.data();
   for (std::size_t k = 0; k < view.columns.size(); ++k) {
-    best_split(view, sorted_[k], view.codes(k), at);
+    best_split(view, sorted_[k], view.codes(k), 1, at);
+    std::size_t below = 0;
     for (std::uint32_t cut = 1; cut < view.columns[k].values; ++cut, ++at) {
-      if (*at >= best.value) continue;
+      while (view.codes(k)[sorted_[k][below]] < cut) ++below;
+      if (*at >= best.value || last_.of[k] != LastSplits::always) continue;
+      if (below < least || view.points - below < least) continue;
       best.value = *at;
       best.column = static_cast<int>(k);
       best.cut = cut;
@@ -186,29 +207,42 @@ Pick AbsoluteScan::stump(const RegressionView& view) {
   return best;
 }
 
-// Loss of the best stump or leaf of one side of a cut.
-double AbsoluteScan::side(const RegressionView& view, std::size_t column, std::uint32_t cut,
-                          bool below, double& leaf) {
+// Losses of the best leaf and stump of one side of a cut behind a path in a state.
+void AbsoluteScan::side(const RegressionView& view, std::size_t column, std::uint32_t cut, int k,
+                        int state, Sides& sides) {
   const std::uint32_t* side_codes = view.codes(column);
-  double best = kNever;
-  for (std::size_t k = 0; k < view.columns.size(); ++k) {
+  const std::size_t least = least_rows(state);
+  double alone = 0;
+  Best best;
+  bool first = true;
+  for (std::size_t other = 0; other < view.columns.size(); ++other) {
+    if (!first && last_.of[other] == LastSplits::never) continue;
     rows_.clear();
-    for (std::uint32_t i : sorted_[k])
-      if ((side_codes[i] < cut) == below) rows_.push_back(i);
-    if (k == 0) {
+    for (std::uint32_t i : sorted_[other])
+      if ((side_codes[i] < cut) == (k == 0)) rows_.push_back(i);
+    if (first) {
       link(view, rows_);
-      leaf = loss(view) + price_;
+      alone = loss(view) + price_;
+      first = false;
     }
-    best = std::min(best, best_split(view, rows_, view.codes(k), nullptr));
+    if (last_.of[other] == LastSplits::never) continue;
+    const Best found = best_split(view, rows_, view.codes(other), least, nullptr);
+    best.free = std::min(best.free, found.free);
+    if (last_.of[other] == LastSplits::always) best.value = std::min(best.value, found.value);
     control_.poll(rows_.size() * 4);
   }
-  return best;
+  sides.leaf[k] = data_.rules().ends(state) && rows_.size() >= least ? alone : kNever;
+  sides.stump[k] = best.value;
+  if (data_.rules().strict(state)) sides.free[k] = std::min(alone, best.free);
 }
 
-void AbsoluteScan::depth_two(const RegressionView& view, int leaves, Pick& best) {
+void AbsoluteScan::depth_two(const RegressionView& view, int leaves, int state, Pick& best) {
   ++counters.depth_two;
   sort_points(view);
   for (std::size_t k = 0; k < view.columns.size(); ++k) {
+    const int after = data_.after(state, view.columns[k].column);
+    if (after < 0) continue;
+    last_.list(data_, view, after);
     spans_.assign(1, {0, view.columns[k].values, price_, price_});
     while (!spans_.empty()) {
       const CutSpan span = spans_.back();
@@ -220,7 +254,7 @@ void AbsoluteScan::depth_two(const RegressionView& view, int leaves, Pick& best)
       }
       const std::uint32_t cut = (span.low + span.high) / 2;
       Sides sides;
-      for (int s = 0; s < 2; ++s) sides.stump[s] = side(view, k, cut, s == 0, sides.leaf[s]);
+      for (int s = 0; s < 2; ++s) side(view, k, cut, s, after, sides);
       sides.offer(leaves, tolerance_, k, cut, best);
       spans_.push_back({span.low, cut, span.left, sides.least(1)});
       spans_.push_back({cut, span.high, sides.least(0), span.right});

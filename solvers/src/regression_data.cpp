@@ -82,7 +82,7 @@ void RegressionData::merge(std::size_t rows,
   std::unordered_multimap<std::uint64_t, std::size_t> known;
   for (std::uint32_t i = 0; i < rows; ++i) {
     std::size_t group = groups.size();
-    if (!problem.absolute()) {
+    if (!problem.absolute() && problem.leaf_rows <= 1) {
       const auto range = known.equal_range(mark[i]);
       for (auto at = range.first; at != range.second; ++at)
         if (alike(groups[at->second][0], i)) group = at->second;
@@ -190,6 +190,11 @@ RegressionData::RegressionData(const RegressionProblem& p) : problem(p) {
     make_counts(rows, groups);
   else
     make_points(rows, groups, weight_unit);
+  if (points > 0) {
+    least = point[0].w;
+    for (const Moments& m : point) least = std::min(least, m.w);
+    least *= std::max(1, p.leaf_rows) - 0.5;
+  }
   std::vector<std::vector<std::uint32_t>> cells(cell.size(), std::vector<std::uint32_t>(points));
   for (std::size_t k = 0; k < points; ++k)
     for (std::size_t f = 0; f < cell.size(); ++f) cells[f][k] = cell[f][groups[k][0]];

@@ -18,11 +18,11 @@ class Resolver {
   Resolver(const RegressionData& data, Control& control)
       : data_(data), scan_(make_scan(data, control)) {}
 
-  Plan resolve(const Plan& plan, int at, const RegressionView& view) {
+  Plan resolve(const Plan& plan, int at, const RegressionView& view, int state) {
     if (at < 0) return Plan::leaf();
     PlanNode node = plan.nodes[static_cast<std::size_t>(at)];
     if (node.feature < 0 && node.stump && !view.columns.empty()) {
-      const Pick pick = scan_->stump(view);
+      const Pick pick = scan_->stump(view, state);
       node.feature = view.feature(data_, static_cast<std::size_t>(pick.column));
       node.bound = view.bound(data_, static_cast<std::size_t>(pick.column), pick.cut);
     }
@@ -30,14 +30,15 @@ class Resolver {
     std::uint32_t cut = 0;
     const int column = view.find(data_, node.feature, node.bound, cut);
     if (column < 0)
-      return resolve(plan, goes_below(view.id[0], node) ? node.left : node.right, view);
+      return resolve(plan, goes_below(view.id[0], node) ? node.left : node.right, view, state);
+    const int after = data_.after(state, view.columns[static_cast<std::size_t>(column)].column);
     Plan sides[2];
     RegressionView inner[2];
     RegressionView::part(data_, view, static_cast<std::size_t>(column), cut, inner);
     for (int k = 0; k < 2; ++k) {
       inner[k].make_points(view);
       inner[k].make_columns(view);
-      sides[k] = resolve(plan, k == 0 ? node.left : node.right, inner[k]);
+      sides[k] = resolve(plan, k == 0 ? node.left : node.right, inner[k], after);
     }
     return Plan::split(node.feature, view.bound(data_, static_cast<std::size_t>(column), cut),
                        sides[0], sides[1]);
@@ -57,7 +58,7 @@ class Builder {
  public:
   explicit Builder(const RegressionProblem& p) : p_(p) {}
 
-  int build(const Plan& plan, int at, const Rows& rows, FinishedRegression& done) const;
+  int build(const Plan& plan, int at, int state, const Rows& rows, FinishedRegression& done) const;
 
  private:
   double weight(std::uint32_t i) const { return p_.weight.empty() ? 1.0 : p_.weight[i]; }
@@ -104,7 +105,8 @@ double Builder::loss(const Rows& rows, double y) const {
   return sum + p_.leaf_price;
 }
 
-int Builder::build(const Plan& plan, int at, const Rows& rows, FinishedRegression& done) const {
+int Builder::build(const Plan& plan, int at, int state, const Rows& rows,
+                   FinishedRegression& done) const {
   const PlanNode& node = plan.nodes[static_cast<std::size_t>(at)];
   auto& nodes = done.tree.nodes;
   const std::size_t me = nodes.size();
@@ -129,11 +131,13 @@ int Builder::build(const Plan& plan, int at, const Rows& rows, FinishedRegressio
       made.next = std::min(made.next, rank[i]);
     }
   }
-  made.left = build(plan, node.left, left, done);
-  made.right = build(plan, node.right, right, done);
+  const int after = p_.rules.after(state, static_cast<std::size_t>(node.feature));
+  made.left = build(plan, node.left, after, left, done);
+  made.right = build(plan, node.right, after, right, done);
   const auto is_leaf = [&](int k) { return nodes[static_cast<std::size_t>(k)].feature < 0; };
   const auto out = [&](int k) { return done.output[static_cast<std::size_t>(k)]; };
-  if (is_leaf(made.left) && is_leaf(made.right) && out(made.left) == out(made.right)) {
+  if (is_leaf(made.left) && is_leaf(made.right) && out(made.left) == out(made.right) &&
+      p_.rules.ends(state)) {
     // Both sides say the same: the split goes, and a leaf's price with it.
     nodes.resize(me + 1);
     done.output.resize(me + 1);
@@ -210,9 +214,9 @@ Rows all_rows(const RegressionProblem& p) {
 FinishedRegression finish(const RegressionData& data, const RegressionView& root, Control& control,
                           const Plan& plan) {
   const Plan resolved =
-      data.points > 0 ? Resolver(data, control).resolve(plan, 0, root) : Plan::leaf();
+      data.points > 0 ? Resolver(data, control).resolve(plan, 0, root, 0) : Plan::leaf();
   FinishedRegression done;
-  Builder(data.problem).build(resolved, 0, all_rows(data.problem), done);
+  Builder(data.problem).build(resolved, 0, 0, all_rows(data.problem), done);
   return done;
 }
 
@@ -221,6 +225,8 @@ Plan plan_of_tree(const RegressionProblem& problem, const Tree& tree) {
   Plan plan = reader.read(0, all_rows(problem), 0);
   Reader::demand(problem.base.leaves == 0 || reader.leaves <= problem.base.leaves,
                  "the start tree has too many leaves");
+  Reader::demand(RuleCheck(problem.base, problem.rules).keeps(plan, 0, 0, all_rows(problem)),
+                 "the start tree breaks a rule");
   return plan;
 }
 

@@ -3,6 +3,7 @@
 // score) over both sides: two sums decide, and those of one side are the total less those of the
 // other.
 #include <algorithm>
+#include <map>
 
 #include "odt/cluster_bound.hpp"
 #include "odt/four_clusters.hpp"
@@ -29,29 +30,41 @@ template <bool kCounts>
 class MeanScan : public RegressionScan {
  public:
   MeanScan(const RegressionData& data, Control& control)
-      : price_(data.problem.leaf_price), tolerance_(data.tolerance), control_(control) {}
+      : data_(data),
+        price_(data.problem.leaf_price),
+        tolerance_(data.tolerance),
+        control_(control) {}
 
   double leaf(const RegressionView& view) override { return loss<kCounts>(view.total) + price_; }
-  Pick stump(const RegressionView& view) override;
-  void depth_two(const RegressionView& view, int leaves, Pick& best) override;
+  Pick stump(const RegressionView& view, int state) override;
+  void depth_two(const RegressionView& view, int leaves, int state, Pick& best) override;
   bool tells_sides(const RegressionView& view) override;
   void side_depth_two(const RegressionView& view, std::size_t column, bool below, int leaves,
-                      Pick& best) override;
+                      int state, Pick& best) override;
   double clusters(const RegressionView& view, int leaves, double enough, double hopeless) override;
 
  private:
   void make_totals(const RegressionView& view);
-  void best_pair(const RegressionView& view, PairSums::Sums& sums, int leaves, Pick& best);
-  void column_depth_two(const RegressionView& view, std::size_t column, int leaves, Pick& best);
+  void best_pair(const RegressionView& view, PairSums::Sums& sums, int leaves, int state,
+                 Pick& best);
+  const PairSums::Allowed& allowed(const RegressionView& view, int state);
+  void column_depth_two(const RegressionView& view, std::size_t column, int leaves, int state,
+                        Pick& best);
   void sort_points(const RegressionView& view, std::size_t column);
   void move_to(const RegressionView& view, std::uint32_t cut);
-  Sides sides_at(const RegressionView& view);
-  void best_of_column(const RegressionView& view, std::size_t column, double best[2]) const;
+  Sides sides_at(const RegressionView& view, int state);
+  struct Best {
+    double of[2], free[2];  // in a state, and in the one it relaxes to
+  };
+  template <bool kStrict>
+  void best_of_column(const RegressionView& view, std::size_t column, double least,
+                      Best& best) const;
   bool binary(const RegressionView& view) const {
     return std::all_of(view.columns.begin(), view.columns.end(),
                        [](const auto& c) { return c.values == 2; });
   }
 
+  const RegressionData& data_;
   double price_, tolerance_;
   Control& control_;
   // Moments per value, columns behind one another: of the node, and of the points below the cut.
@@ -68,6 +81,8 @@ class MeanScan : public RegressionScan {
   PairSums::Sums node_, side_[2];
   PointSet prepared_;
   int side_column_ = -1;
+  std::map<int, PairSums::Allowed> allowed_;  // by state, for this node
+  LastSplits last_;
   ClusterBound cluster_;
   FourClusters four_;
   std::vector<Moments> prefix_;
@@ -96,14 +111,18 @@ void MeanScan<kCounts>::make_totals(const RegressionView& view) {
 }
 
 template <bool kCounts>
-Pick MeanScan<kCounts>::stump(const RegressionView& view) {
+Pick MeanScan<kCounts>::stump(const RegressionView& view, int state) {
   splits.clear();
   Pick best;
+  const double least = data_.least_side(state);
+  last_.list(data_, view, state);
   const auto offer = [&](double w, double s, std::size_t column, std::uint32_t cut) {
     const double value = view.total.q - score<kCounts>(w, s) -
                          score<kCounts>(view.total.w - w, view.total.s - s) + 2 * price_;
     splits.push_back(value);
-    if (value < best.value) best = {value, static_cast<int>(column), cut, {false, false}};
+    if (value < best.value && last_.of[column] == LastSplits::always && w >= least &&
+        view.total.w - w >= least)
+      best = {value, static_cast<int>(column), cut, {false, false}};
   };
   if (prepared_ == view.set && binary(view)) {
     for (std::size_t k = 0; k < view.columns.size(); ++k)
@@ -134,13 +153,31 @@ bool MeanScan<kCounts>::tells_sides(const RegressionView& view) {
   pairs_.sum(view, node_);
   prepared_ = view.set;
   side_column_ = -1;
+  allowed_.clear();
   control_.poll(view.points * view.columns.size() * 4);
   return true;
 }
 
 template <bool kCounts>
+const PairSums::Allowed& MeanScan<kCounts>::allowed(const RegressionView& view, int state) {
+  const auto known = allowed_.find(state);
+  if (known != allowed_.end()) return known->second;
+  PairSums::Allowed& made = allowed_[state];
+  if (data_.rules().none()) return made;
+  std::vector<int> behind;
+  for (const auto& column : view.columns) behind.push_back(data_.after(state, column.column));
+  int listed = -1;
+  made = pairs_.allowed(behind, [&](int after, std::size_t j) {
+    if (after != listed) last_.list(data_, view, listed = after);
+    return last_.of[j] == LastSplits::always;
+  });
+  made.least = data_.least_side(state);
+  return made;
+}
+
+template <bool kCounts>
 void MeanScan<kCounts>::side_depth_two(const RegressionView& view, std::size_t column, bool below,
-                                       int leaves, Pick& best) {
+                                       int leaves, int state, Pick& best) {
   ++counters.depth_two;
   if (side_column_ != static_cast<int>(column)) {
     side_column_ = -1;
@@ -153,20 +190,26 @@ void MeanScan<kCounts>::side_depth_two(const RegressionView& view, std::size_t c
     side_column_ = static_cast<int>(column);
     control_.poll(std::min(ones, view.points - ones) * view.columns.size() * 2);
   }
-  best_pair(view, side_[!below], leaves, best);
+  best_pair(view, side_[!below], leaves, state, best);
 }
 
 template <bool kCounts>
 void MeanScan<kCounts>::best_pair(const RegressionView& view, PairSums::Sums& sums, int leaves,
-                                  Pick& best) {
-  pairs_.score(sums, kCounts);
+                                  int state, Pick& best) {
+  const PairSums::Allowed& allowed = this->allowed(view, state);
+  pairs_.score(sums, kCounts, allowed);
   const Moments& all = sums.all;
   for (std::size_t k = 0; k < view.columns.size(); ++k) {
     const double w = sums.one_w[k], s = sums.one_s[k], q = sums.one_q[k];
-    if (w <= 0 || w >= all.w) continue;
+    if (w <= 0 || w >= all.w || !allowed.may(k)) continue;
     Sides sides;
     sides.leaf[0] = std::max(0.0, all.q - q - score<kCounts>(all.w - w, all.s - s)) + price_;
     sides.leaf[1] = std::max(0.0, q - score<kCounts>(w, s)) + price_;
+    if (!allowed.any) {
+      const int after = data_.after(state, view.columns[k].column);
+      if (!data_.ends(after, all.w - w)) sides.leaf[0] = kNever;
+      if (!data_.ends(after, w)) sides.leaf[1] = kNever;
+    }
     sides.stump[0] = std::max(0.0, all.q - q - sums.best_none[k]) + 2 * price_;
     sides.stump[1] = std::max(0.0, q - sums.best_one[k]) + 2 * price_;
     sides.offer(leaves, tolerance_, k, 1, best);
@@ -226,8 +269,9 @@ void MeanScan<kCounts>::move_to(const RegressionView& view, std::uint32_t cut) {
 // Raises the best scores of stumps below and beside the cut by those of one column. A block of a
 // long column is opened only if losing nothing inside it would do.
 template <bool kCounts>
-void MeanScan<kCounts>::best_of_column(const RegressionView& view, std::size_t column,
-                                       double best[2]) const {
+template <bool kStrict>
+void MeanScan<kCounts>::best_of_column(const RegressionView& view, std::size_t column, double least,
+                                       Best& best) const {
   const std::uint32_t values = view.columns[column].values;
   const Moments *below = below_.data() + first_[column], *all = all_.data() + first_[column];
   const Moments *below_block = below_block_.data() + first_block_[column],
@@ -246,7 +290,7 @@ void MeanScan<kCounts>::best_of_column(const RegressionView& view, std::size_t c
         high.subtract(inside);
         open = open || score<kCounts>(low[side].w, low[side].s) + score<kCounts>(high.w, high.s) +
                                inside.q >
-                           best[side];
+                           best.of[side];
       }
     }
     if (!open) {
@@ -266,42 +310,71 @@ void MeanScan<kCounts>::best_of_column(const RegressionView& view, std::size_t c
                        score<kCounts>(total[0].w - low[0].w, total[0].s - low[0].s);
       const double y = score<kCounts>(low[1].w, low[1].s) +
                        score<kCounts>(total[1].w - low[1].w, total[1].s - low[1].s);
-      if (x > best[0]) best[0] = x;
-      if (y > best[1]) best[1] = y;
+      if constexpr (kStrict) {
+        best.free[0] = std::max(best.free[0], x);
+        best.free[1] = std::max(best.free[1], y);
+        if (x > best.of[0] && low[0].w >= least && total[0].w - low[0].w >= least) best.of[0] = x;
+        if (y > best.of[1] && low[1].w >= least && total[1].w - low[1].w >= least) best.of[1] = y;
+      } else {
+        if (x > best.of[0]) best.of[0] = x;
+        if (y > best.of[1]) best.of[1] = y;
+      }
     }
   }
 }
 
+// Both sides of the cut behind a path in a state, by the columns listed for it.
 template <bool kCounts>
-Sides MeanScan<kCounts>::sides_at(const RegressionView& view) {
+Sides MeanScan<kCounts>::sides_at(const RegressionView& view, int state) {
   total_ = view.total;
   total_.subtract(below_total_);
-  double best[2] = {score<kCounts>(below_total_.w, below_total_.s),
-                    score<kCounts>(total_.w, total_.s)};
+  const Moments* of[2] = {&below_total_, &total_};
+  const bool strict = data_.rules().strict(state);
+  const double least = data_.least_side(state);
+  Best best, relaxed;
   Sides sides;
-  sides.leaf[0] = loss<kCounts>(below_total_) + price_;
-  sides.leaf[1] = loss<kCounts>(total_) + price_;
-  const std::size_t m = view.columns.size();
-  std::size_t likely[2] = {likely_[0] < m ? likely_[0] : 0, likely_[1] < m ? likely_[1] : 0};
-  best_of_column(view, likely[0], best);
-  if (likely[1] != likely[0]) best_of_column(view, likely[1], best);
-  const std::size_t done[2] = {likely[0], likely[1]};
-  for (std::size_t k = 0; k < m; ++k) {
-    if (k == done[0] || k == done[1]) continue;
-    const double known[2] = {best[0], best[1]};
-    best_of_column(view, k, best);
-    for (int side = 0; side < 2; ++side)
-      if (best[side] > known[side]) likely_[side] = k;
+  for (int side = 0; side < 2; ++side) {
+    const double alone = score<kCounts>(of[side]->w, of[side]->s);
+    best.free[side] = relaxed.of[side] = alone;
+    best.of[side] = strict ? -kNever : alone;
+    sides.leaf[side] = data_.ends(state, of[side]->w) ? loss<kCounts>(*of[side]) + price_ : kNever;
   }
-  sides.stump[0] = std::max(0.0, below_total_.q - best[0]) + 2 * price_;
-  sides.stump[1] = std::max(0.0, total_.q - best[1]) + 2 * price_;
-  counters.scans += m;
+  const auto scan = [&](std::size_t k) {
+    if (last_.of[k] == LastSplits::never) return;
+    ++counters.scans;
+    if (last_.of[k] == LastSplits::relaxed)
+      best_of_column<false>(view, k, least, relaxed);
+    else if (strict)
+      best_of_column<true>(view, k, least, best);
+    else
+      best_of_column<false>(view, k, least, best);
+  };
+  const std::size_t m = view.columns.size();
+  const std::size_t likely[2] = {likely_[0] < m ? likely_[0] : 0, likely_[1] < m ? likely_[1] : 0};
+  scan(likely[0]);
+  if (likely[1] != likely[0]) scan(likely[1]);
+  for (std::size_t k = 0; k < m; ++k) {
+    if (k == likely[0] || k == likely[1]) continue;
+    const double known[2] = {best.of[0], best.of[1]};
+    scan(k);
+    for (int side = 0; side < 2; ++side)
+      if (best.of[side] > known[side]) likely_[side] = k;
+  }
+  for (int side = 0; side < 2; ++side) {
+    const double q = of[side]->q;
+    sides.stump[side] = std::max(0.0, q - best.of[side]) + 2 * price_;
+    if (!strict) continue;
+    const double free = std::max(best.free[side], relaxed.of[side]);
+    sides.free[side] =
+        std::min(loss<kCounts>(*of[side]) + price_, std::max(0.0, q - free) + 2 * price_);
+  }
   return sides;
 }
 
 template <bool kCounts>
 void MeanScan<kCounts>::column_depth_two(const RegressionView& view, std::size_t column, int leaves,
-                                         Pick& best) {
+                                         int state, Pick& best) {
+  last_.list(data_, view, state);
   sort_points(view, column);
   spans_.assign(1, {0, view.columns[column].values, price_, price_});
   while (!spans_.empty()) {
@@ -314,7 +387,7 @@ void MeanScan<kCounts>::column_depth_two(const RegressionView& view, std::size_t
     }
     const std::uint32_t cut = (span.low + span.high) / 2;
     move_to(view, cut);
-    const Sides sides = sides_at(view);
+    const Sides sides = sides_at(view, state);
     sides.offer(leaves, tolerance_, column, cut, best);
     control_.poll(view.columns.size() * 8);
     spans_.push_back({span.low, cut, span.left, sides.least(1)});
@@ -323,14 +396,17 @@ void MeanScan<kCounts>::column_depth_two(const RegressionView& view, std::size_t
 }
 
 template <bool kCounts>
-void MeanScan<kCounts>::depth_two(const RegressionView& view, int leaves, Pick& best) {
+void MeanScan<kCounts>::depth_two(const RegressionView& view, int leaves, int state, Pick& best) {
   ++counters.depth_two;
   if (tells_sides(view)) {
-    best_pair(view, node_, leaves, best);
+    best_pair(view, node_, leaves, state, best);
     return;
   }
   make_totals(view);
-  for (std::size_t k = 0; k < view.columns.size(); ++k) column_depth_two(view, k, leaves, best);
+  for (std::size_t k = 0; k < view.columns.size(); ++k) {
+    const int after = data_.after(state, view.columns[k].column);
+    if (after >= 0) column_depth_two(view, k, leaves, after, best);
+  }
 }
 
 template <bool kCounts>

@@ -4,44 +4,41 @@
 
 namespace odt {
 
-PointSet RegressionCache::key(const PointSet& set, Shape shape) {
-  const std::uint64_t mark =
-      static_cast<std::uint64_t>(shape.depth) << 32 | static_cast<std::uint32_t>(shape.leaves);
-  return {set.low ^ mark * 0x9e3779b97f4a7c15ULL, set.high ^ mark * 0xd6e8feb86659fd93ULL};
-}
-
-const RealOutcome* RegressionCache::find(const PointSet& set, Shape shape) const {
-  const auto at = entries_.find(key(set, shape));
+const RealOutcome* RegressionCache::find(const PointSet& set, RealAsk ask) const {
+  const auto at = entries_.find({set, ask.shape.depth, ask.shape.leaves, ask.state});
   return at == entries_.end() ? nullptr : &at->second;
 }
 
-void RegressionCache::store(const PointSet& set, Shape shape, const RealOutcome& outcome) {
+void RegressionCache::store(const PointSet& set, RealAsk ask, const RealOutcome& outcome) {
   const std::size_t size =
-      sizeof(PointSet) + sizeof(RealOutcome) + 32 + outcome.plan.nodes.size() * sizeof(PlanNode);
+      sizeof(Key) + sizeof(RealOutcome) + 32 + outcome.plan.nodes.size() * sizeof(PlanNode);
   if (bytes_ + size > limit_) return;
-  RealOutcome& entry =
-      entries_.try_emplace(key(set, shape), RealOutcome{0, false, {}}).first->second;
+  const Key key{set, ask.shape.depth, ask.shape.leaves, ask.state};
+  RealOutcome& entry = entries_.try_emplace(key, RealOutcome{0, false, {}}).first->second;
   if (entry.exact || (!outcome.exact && outcome.value <= entry.value)) return;
   bytes_ += size;
   entry = outcome;
 }
 
-Frontier::Frontier(const RegressionView& view, const std::vector<double>& splits, Shape shape,
-                   double price)
-    : splits_(splits), shape_(shape) {
+Frontier::Frontier(const RegressionData& data, const RegressionView& view,
+                   const std::vector<double>& splits, RealAsk ask)
+    : splits_(splits), shape_(ask.shape) {
   std::size_t first = 0;
   for (const auto& column : view.columns) {
     first_.push_back(first);
     first += column.values - 1;
+    state_.push_back(data.after(ask.state, column.column));
   }
-  const int half = full_leaves(shape.depth - 1);
-  for (int l = std::max(1, shape.leaves - half); l <= std::min(half, shape.leaves - 1); ++l)
+  const double price = data.problem.leaf_price;
+  const int half = full_leaves(shape_.depth - 1);
+  for (int l = std::max(1, shape_.leaves - half); l <= std::min(half, shape_.leaves - 1); ++l)
     for (std::uint32_t k = 0; k < view.columns.size(); ++k)
-      push({k, 0, view.columns[k].values, 0, l, {price, price}, 0});
+      if (state_[k] >= 0) push({k, 0, view.columns[k].values, 0, l, {price, price}, 0});
 }
 
-Shape Frontier::side(const Span& span, int k) const {
-  return odt::shape(shape_.depth - 1, k == 0 ? span.leaves : shape_.leaves - span.leaves);
+RealAsk Frontier::side(const Span& span, int k) const {
+  return {odt::shape(shape_.depth - 1, k == 0 ? span.leaves : shape_.leaves - span.leaves),
+          state_[span.column]};
 }
 
 bool Frontier::later(const Span& a, const Span& b) {
@@ -78,6 +75,18 @@ void Frontier::part(const Span& span, double below, double beside) {
 
 double Frontier::least_bound() const { return heap_.empty() ? kNever : heap_.front().least(); }
 
+void LastSplits::list(const RegressionData& data, const RegressionView& view, int state) {
+  of.assign(view.columns.size(), always);
+  const NumberRules& rules = data.rules();
+  if (rules.none()) return;
+  const int beside = rules.relax(state);
+  for (std::size_t k = 0; k < of.size(); ++k) {
+    const int after = data.after(state, view.columns[k].column);
+    if (after >= 0 && rules.ends(after)) continue;
+    of[k] = beside != state && data.after(beside, view.columns[k].column) >= 0 ? relaxed : never;
+  }
+}
+
 std::unique_ptr<RegressionScan> make_scan(const RegressionData& data, Control& control) {
   return data.problem.absolute() ? make_absolute_scan(data, control)
                                  : make_mean_scan(data, control);
@@ -87,7 +96,6 @@ RegressionSearch::RegressionSearch(const RegressionData& data, Control& control,
                                    std::size_t cache_bytes)
     : data_(data),
       control_(control),
-      price_(data.problem.leaf_price),
       tolerance_(data.tolerance),
       scan_(make_scan(data, control)),
       cache_(cache_bytes) {}
@@ -120,11 +128,11 @@ RealOutcome RegressionSearch::join(const RegressionView& view, const Cut& cut) c
 }
 
 // What is known of a sub-problem before it is searched; at least `enough` would close it.
-double RegressionSearch::bound(const RegressionView& view, Shape shape, double lower, double enough,
+double RegressionSearch::bound(const RegressionView& view, RealAsk ask, double lower, double enough,
                                double hopeless) {
-  if (const RealOutcome* known = cache_.find(view.set, shape)) return std::max(lower, known->value);
-  if (shape.depth < 2 || shape.leaves < 3 || lower >= enough) return lower;
-  return std::max(lower, scan_->clusters(view, shape.leaves, enough, hopeless));
+  if (const RealOutcome* known = cache_.find(view.set, ask)) return std::max(lower, known->value);
+  if (ask.shape.depth < 2 || ask.shape.leaves < 3 || lower >= enough) return lower;
+  return std::max(lower, scan_->clusters(view, ask.shape.leaves, enough, hopeless));
 }
 
 void RegressionSearch::evaluate(const RegressionView& view, int level, const Frontier& frontier,
@@ -134,85 +142,114 @@ void RegressionSearch::evaluate(const RegressionView& view, int level, const Fro
   auto& views = views_at(level);
   RegressionView::part(data_, view, span.column, span.cut, views);
   for (int k = 0; k < 2; ++k) cut.value[k] = span.bound[k];
-  // Solved up to the whole incumbent where cuts have neighbours: exact losses close more of them
-  // than tight limits save.
-  const bool wide = view.columns[span.column].values > 2;
   const int first = views[0].points <= views[1].points ? 0 : 1;
   for (int k : {1 - first, first}) {
     // The second bound must close what the first has left open.
     const double enough = upper - cut.value[1 - k];
-    cut.value[k] = bound(views[static_cast<std::size_t>(k)], frontier.side(span, k), cut.value[k],
-                         enough, k == first ? enough : -kNever);
+    RealAsk ask = frontier.side(span, k);
+    ask.state = data_.rules().relax(ask.state);
+    cut.value[k] = bound(views[static_cast<std::size_t>(k)], ask, cut.value[k], enough,
+                         k == first ? enough : -kNever);
   }
+  const bool open = solve_sides(view, level, frontier, upper, true, cut.value, cut);
+  if (!data_.rules().strict(frontier.side(span, 0).state)) return;
+  cut.side[0] = cut.side[1] = RealOutcome{};
+  double value[2] = {cut.value[0], cut.value[1]};
+  if (open) solve_sides(view, level, frontier, upper, false, value, cut);
+}
+
+// Both sides of a cut in their states, or the ones these relax to, while the known losses may still
+// beat `upper`; whether they may at the end.
+bool RegressionSearch::solve_sides(const RegressionView& view, int level, const Frontier& frontier,
+                                   double upper, bool relaxed, double (&value)[2], Cut& cut) {
+  const Frontier::Span& span = cut.span;
+  auto& views = views_at(level);
+  // Solved up to the whole incumbent where cuts have neighbours: exact losses close more of them
+  // than tight limits save.
+  const bool wide = relaxed && view.columns[span.column].values > 2;
+  const int first = views[0].points <= views[1].points ? 0 : 1;
   for (int k : {first, 1 - first}) {
-    if (cut.value[0] + cut.value[1] >= upper - tolerance_) {
+    if (value[0] + value[1] >= upper - tolerance_) {
       ++counters_.pruned_lower;
-      return;
+      return false;
     }
     RegressionView& side = views[static_cast<std::size_t>(k)];
-    const Shape shape = frontier.side(span, k);
-    if (shape.depth == 2 && shape.leaves > 2 && scan_->tells_sides(view))
-      cut.side[k] = solve_side(side, view, span, k, shape, cut.value[k]);
+    RealAsk ask = frontier.side(span, k);
+    if (relaxed) ask.state = data_.rules().relax(ask.state);
+    if (ask.shape.depth == 2 && ask.shape.leaves > 2 && scan_->tells_sides(view))
+      cut.side[k] = solve_side(side, view, span, k, ask, value[k]);
     else
-      cut.side[k] = solve(side, view, level + 1, shape, wide ? upper : upper - cut.value[1 - k],
-                          cut.value[k]);
-    cut.value[k] = std::max(cut.value[k], cut.side[k].value);
+      cut.side[k] =
+          solve(side, view, level + 1, ask, wide ? upper : upper - value[1 - k], value[k]);
+    value[k] = std::max(value[k], cut.side[k].value);
   }
+  return value[0] + value[1] < upper - tolerance_;
 }
 
 // A side of depth two by what the scan keeps of the node.
 RealOutcome RegressionSearch::solve_side(const RegressionView& side, const RegressionView& view,
-                                         const Frontier::Span& span, int k, Shape s, double lower) {
-  const double leaf = scan_->leaf(side);
+                                         const Frontier::Span& span, int k, RealAsk ask,
+                                         double lower) {
+  const double leaf = ends(side, ask.state) ? scan_->leaf(side) : kNever;
   if (leaf <= lower + tolerance_) return {leaf, true, Plan::leaf()};
-  if (const RealOutcome* known = cache_.find(side.set, s); known && known->exact) {
+  if (const RealOutcome* known = cache_.find(side.set, ask); known && known->exact) {
     ++counters_.cache_hits;
     return *known;
   }
   Pick pick;
   pick.value = leaf;
-  scan_->side_depth_two(view, span.column, k == 0, s.leaves, pick);
-  const RealOutcome out{pick.value, true, pick.column >= 0 ? plan_of(view, pick) : Plan::leaf()};
-  cache_.store(side.set, s, out);
+  scan_->side_depth_two(view, span.column, k == 0, ask.shape.leaves, ask.state, pick);
+  const RealOutcome out{pick.value, pick.value < kNever,
+                        pick.column >= 0 ? plan_of(view, pick) : Plan::leaf()};
+  cache_.store(side.set, ask, out);
   return out;
 }
 
 RealOutcome RegressionSearch::solve(RegressionView& view, const RegressionView& parent, int level,
-                                    Shape s, double upper, double lower) {
-  const double leaf = scan_->leaf(view);
-  if (s.depth == 0 || s.leaves == 1) return {leaf, true, Plan::leaf()};
-  if (leaf <= lower + tolerance_) return {leaf, true, Plan::leaf()};
+                                    RealAsk ask, double upper, double lower) {
+  const Shape& s = ask.shape;
+  const bool single = s.depth == 0 || s.leaves == 1;
+  if (ends(view, ask.state)) {
+    const double leaf = scan_->leaf(view);
+    if (single || leaf <= lower + tolerance_) return {leaf, true, Plan::leaf()};
+  } else if (single) {
+    return {kNever, false, {}};
+  }
   if (lower >= upper - tolerance_) return {lower, false, {}};
   const bool cached = s.depth > 1 && s.leaves > 2;
   if (cached) {
-    if (const RealOutcome* known = cache_.find(view.set, s)) {
+    if (const RealOutcome* known = cache_.find(view.set, ask)) {
       if (known->exact || known->value >= upper) {
         ++counters_.cache_hits;
         return *known;
       }
     }
   }
-  view.make_points(parent);
-  view.make_columns(parent);
-  const RealOutcome out = search(view, level, s, upper, lower);
-  if (cached) cache_.store(view.set, s, out);
+  if (view.source != &view) {
+    view.make_points(parent);
+    view.make_columns(parent);
+  }
+  const RealOutcome out = search(view, level, ask, upper, lower);
+  if (cached) cache_.store(view.set, ask, out);
   return out;
 }
 
-RealOutcome RegressionSearch::search(const RegressionView& view, int level, Shape s, double upper,
-                                     double lower) {
+RealOutcome RegressionSearch::search(const RegressionView& view, int level, RealAsk ask,
+                                     double upper, double lower) {
+  const Shape& s = ask.shape;
   RealOutcome best{upper, false, {}};
   const auto offer = [&](double value, const Plan& plan) {
     if (value < best.value - tolerance_) best = {value, true, plan};
   };
-  const double leaf = scan_->leaf(view);
-  if (s.depth == 0 || s.leaves == 1 || view.columns.empty()) return {leaf, true, Plan::leaf()};
+  const double leaf = ends(view, ask.state) ? scan_->leaf(view) : kNever;
+  if (s.depth == 0 || s.leaves == 1 || view.columns.empty())
+    return {leaf, leaf < kNever, Plan::leaf()};
   if (s.depth > 1 && s.leaves > 2)
     scan_->tells_sides(view);  // sums that the stump is told from, too
-  const Pick stump = scan_->stump(view);
+  const Pick stump = scan_->stump(view, ask.state);
   if (s.depth == 1 || s.leaves == 2) {
     if (stump.value < leaf - tolerance_) return {stump.value, true, Plan::stump()};
-    return {leaf, true, Plan::leaf()};
+    return {leaf, leaf < kNever, Plan::leaf()};
   }
   offer(leaf, Plan::leaf());
   offer(stump.value, Plan::stump());
@@ -220,22 +257,23 @@ RealOutcome RegressionSearch::search(const RegressionView& view, int level, Shap
   if (s.depth == 2) {
     Pick pick;
     pick.value = best.value;
-    scan_->depth_two(view, s.leaves, pick);
+    scan_->depth_two(view, s.leaves, ask.state, pick);
     if (pick.column >= 0) best = {pick.value, true, plan_of(view, pick)};
     return best;
   }
   // A shallower tree first: often most of the way, at a small part of the cost.
-  RealOutcome flat = search(view, level, shape(s.depth - 1, s.leaves), best.value, lower);
+  RealOutcome flat =
+      search(view, level, {shape(s.depth - 1, s.leaves), ask.state}, best.value, lower);
   if (flat.exact && flat.value < best.value) best = std::move(flat);
   if (best.value <= lower + tolerance_) return best;
-  return branch(view, level, s, std::move(best), lower);
+  return branch(view, level, ask, std::move(best), lower);
 }
 
-RealOutcome RegressionSearch::branch(const RegressionView& view, int level, Shape s,
+RealOutcome RegressionSearch::branch(const RegressionView& view, int level, RealAsk ask,
                                      RealOutcome best, double lower) {
   ++counters_.nodes;
-  scan_->stump(view);
-  Frontier frontier(view, scan_->splits, s, price_);
+  scan_->stump(view, ask.state);
+  Frontier frontier(data_, view, scan_->splits, ask);
   Cut cut;
   while (best.value > lower + tolerance_ && frontier.pop(best.value - tolerance_, cut.span)) {
     cut.side[0] = cut.side[1] = RealOutcome{};

@@ -129,10 +129,12 @@ class Exact(BackEnd):
         if isinstance(core.skeleton, DiagramSkeleton):
             return (START_OF_DIAGRAMS,)
         if core.targets is not None:
+            from odtdsl.backends.exact.number_rules import scans
             from odtdsl.backends.exact.regression import takes_vectors
 
             if not self.grows(core):
-                return (VECTOR_START if takes_vectors(core) else BRIEF_START,)
+                vectors = takes_vectors(core) and not scans(core)
+                return (VECTOR_START if vectors else BRIEF_START,)
             return (LATE_START,)
         if not self.grows(core):
             return (BRIEF_START,)

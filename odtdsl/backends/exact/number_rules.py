@@ -8,6 +8,7 @@ others there is one beside them that allows more and has it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from odtdsl.backends.exact.lowering import (
     deepest_of,
     leaf_bound,
     leaf_rows,
+    least_leaf_rows,
     ruled_features,
 )
 from odtdsl.backends.exact.paths import (
@@ -43,6 +45,7 @@ from odtdsl.problem.ir.forms import (
     StageForm,
     TargetLoss,
 )
+from odtdsl.problem.outputs.feasible import feasible_set
 
 Condition = list[tuple[int, int]]
 """Sums over rows and what they are at most; one of them holds."""
@@ -233,6 +236,27 @@ def asks_rows(core: Core) -> bool:
     )
 
 
+def scans(core: Core) -> bool:
+    """Whether the search by scans takes a problem: one number, with rules on paths and least sizes
+    of leaves, and with a loss whose weights it can follow."""
+    assert core.targets is not None
+    if core.targets.shape[1] > 1 or feasible_set(core) is not None:
+        return False
+    if asks_tree(core) or asks_rows(core):
+        return False
+    sized, masses = least_leaf_rows(core) > 1, _first_loss(core).masses
+    if sized and (masses != masses[0]).any():
+        return False
+    # A row without weight may be a leaf by itself: where that matters, rows are counted.
+    return not (sized or taken(core)) or bool((masses > 0).all())
+
+
+def _first_loss(core: Core) -> TargetLoss:
+    first = core.objective[0]
+    assert isinstance(first, RegressionStage), "asks_tree() has asked"
+    return first.loss
+
+
 def number_rules(core: Core) -> NumberRules | None:
     """The rules of a core; None where it has none of these.
 
@@ -241,8 +265,14 @@ def number_rules(core: Core) -> NumberRules | None:
     TooManyStates
         Of the rules on paths.
     """
+    found = _ruled(core)
+    return None if found is None else replace(found, sums=Sums(core.n_rows))  # filled by a search
+
+
+@lru_cache(maxsize=1)  # asked by `objections`, then by the search
+def _ruled(core: Core) -> NumberRules | None:
     clauses = taken(core)
-    strict = asks_rows(core)
+    strict = asks_rows(core) or (scans(core) and least_leaf_rows(core) > 1)
     if not clauses and not strict and not asks_tree(core):
         return None
     depth, _ = deepest_of(core)

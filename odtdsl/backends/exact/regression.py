@@ -30,6 +30,7 @@ from odtdsl.backends.exact.number_rules import (
     bounds_first_loss,
     number_rules,
     of_tree,
+    scans,
     taken,
 )
 from odtdsl.backends.exact.packed import Packed
@@ -86,6 +87,7 @@ class RegressionSearch:
     ) -> None:
         self.core, self.limits, self.report = core, limits, report
         self.began = time.monotonic()
+        self.scanned = scans(core)
         self.rules = number_rules(core)
         self.features = features(core) if self.rules is None else self.rules.features
         self.native_rules = None if self.rules is None else self.rules.native()
@@ -97,7 +99,7 @@ class RegressionSearch:
         total = core.n_rows if self.weights is None else int(first.loss.weights.sum())
         self.unit = self.factor / total  # what one of the engine's units of loss is worth
         self.target = np.ascontiguousarray(core.targets[:, 0])
-        self.vectors = takes_vectors(core) or self.rules is not None
+        self.vectors = not self.scanned and (takes_vectors(core) or self.rules is not None)
         self.space = feasible_set(core) or anything(core.targets.shape[1])
         needed = core.tree.depth
         if needed is None:  # no reduced tree is deeper
@@ -240,10 +242,12 @@ class RegressionSearch:
     def _free(self, leaves: int) -> _Found | None:
         """The best tree without the rules, where it happens to keep them.
 
-        The search for one free number is far faster than the one that knows rules, above all on
-        0/1 columns.
+        The search by scans is far faster than the one that knows all rules, above all on 0/1
+        columns.
         """
         if self.rules is None or takes_vectors(self.core) or self.cut_off or self.later:
+            return None
+        if self.scanned:  # that search knows the rules
             return None
         if not self.limits.proves or not self._plain_price():
             return None
@@ -272,7 +276,7 @@ class RegressionSearch:
         return self.stage.rest.columns is None and self.stage.rest.leaves >= 0
 
     def _asked(self, leaves: int, upper: Fraction | None) -> engine.NumberAnswer:
-        """The engine's answer: of the search for vectors of outputs, or for one free number."""
+        """The engine's answer: of the search for vectors of outputs, or by scans for a number."""
         limits = self.limits.of_engine(gap=len(self.core.objective) == 1)
         start = self._start(leaves)
         most = None if upper is None else float((upper - self._rest(0)) / self.unit)
@@ -328,6 +332,8 @@ class RegressionSearch:
             max_leaves=leaves,
             leaf_price=float(self._price() / self.unit),
             loss=self.stage.loss.kind,
+            rules=self.native_rules if self.scanned else None,
+            leaf_rows=least_leaf_rows(self.core) if self.scanned else 1,
         )
 
     def _start(self, leaves: int) -> engine.Tree | None:

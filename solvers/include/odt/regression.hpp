@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "odt/loss_kind.hpp"
+#include "odt/number_rules.hpp"
 #include "odt/problem.hpp"
 
 namespace odt {
@@ -20,6 +21,9 @@ struct RegressionProblem {
   std::vector<double> weight;  // empty: one each
   double leaf_price = 0;
   OutputLoss loss = OutputLoss::squared;
+  NumberRules rules;           // on paths alone
+  std::int32_t leaf_rows = 1;  // that each leaf must hold; more than one: rows weigh one each, and
+                               // the states of the rules relax to others
   bool absolute() const { return loss == OutputLoss::absolute; }
   bool poisson() const { return loss == OutputLoss::poisson; }
 };

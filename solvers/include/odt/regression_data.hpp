@@ -55,8 +55,20 @@ struct RegressionData {
   std::vector<PointSet> hash;
   double offset = 0;  // lost by every tree
   double tolerance = 0;
+  double least = 0;  // what the rows that a leaf must hold weigh, less half a row
 
   explicit RegressionData(const RegressionProblem& problem);
+
+  const NumberRules& rules() const { return problem.rules; }
+  // The state behind a split on a column; -1: it may not stand.
+  int after(int state, std::size_t column) const {
+    return problem.rules.after(state, feature[column]);
+  }
+  // What each side of a split must weigh at least before a path in a state.
+  double least_side(int state) const { return problem.rules.strict(state) ? least : 0; }
+  bool ends(int state, double weight) const {
+    return problem.rules.ends(state) && weight >= least_side(state);
+  }
 
  private:
   void make_cells(const std::vector<std::uint32_t>& rows);

@@ -21,11 +21,16 @@ struct Pick {
   bool stump[2] = {false, false};  // depth two: below the cut, beside it
 };
 
-// Both sides of a cut as leaves and as stumps.
+// Both sides of a cut as leaves and as stumps; kNever where the rules allow none.
 struct Sides {
   double leaf[2], stump[2];
+  double free[2] = {-kNever, -kNever};  // the less of both in a relaxed state; -kNever: it is this
 
-  double least(int side) const { return leaf[side] < stump[side] ? leaf[side] : stump[side]; }
+  // What a side loses at least, and more the more points it has.
+  double least(int side) const {
+    if (free[side] > -kNever) return free[side];
+    return leaf[side] < stump[side] ? leaf[side] : stump[side];
+  }
   void offer(int leaves, double tolerance, std::size_t column, std::uint32_t cut,
              Pick& best) const {
     bool stumps[2] = {stump[0] < leaf[0] - tolerance, stump[1] < leaf[1] - tolerance};
@@ -46,24 +51,31 @@ struct CutSpan {
   double left, right;
 };
 
+// Which columns may be the last split of a path in a state, or in the one it relaxes to.
+struct LastSplits {
+  enum Kind : char { never, relaxed, always };
+  std::vector<Kind> of;  // per column of the view
+  void list(const RegressionData& data, const RegressionView& view, int state);
+};
+
 class RegressionScan {
  public:
   virtual ~RegressionScan() = default;
 
   // Loss of one leaf, its price included, as everywhere here.
   virtual double leaf(const RegressionView& view) = 0;
-  // Per column and cut: the loss of the split into two leaves, in `splits`; the best of all is
-  // returned.
-  virtual Pick stump(const RegressionView& view) = 0;
+  // Per column and cut: the loss of the split into two leaves, in `splits`; the best one that may
+  // stand behind a path in the state is returned.
+  virtual Pick stump(const RegressionView& view, int state) = 0;
   // Best tree with a split at the root and at most `leaves` leaves (3 or 4) if better than `best`
   // is; what is found before a limit stays there.
-  virtual void depth_two(const RegressionView& view, int leaves, Pick& best) = 0;
+  virtual void depth_two(const RegressionView& view, int leaves, int state, Pick& best) = 0;
   // Whether trees of depth two on both sides of the node's cuts can be told without a view of the
-  // sides; if so, the best one with at most `leaves` leaves (3 or 4) of a side, in terms of the
-  // node's columns.
+  // sides; if so, the best one with at most `leaves` leaves (3 or 4) of a side in a state, in terms
+  // of the node's columns.
   virtual bool tells_sides(const RegressionView&) { return false; }
   virtual void side_depth_two(const RegressionView&, std::size_t /*column*/, bool /*below*/,
-                              int /*leaves*/, Pick&) {}
+                              int /*leaves*/, int /*state*/, Pick&) {}
   // Trees with at most `leaves` leaves lose no less than the best clustering of the targets alone.
   // A lower bound on that; the search for it may stop when it is `enough`, or when it is known to
   // stay below `hopeless`.

@@ -19,20 +19,37 @@ struct RealOutcome {
   Plan plan;
 };
 
+// What a sub-tree may be: its shape, and the state of the path above it.
+struct RealAsk {
+  Shape shape;
+  int state = 0;
+};
+
 class RegressionCache {
  public:
   explicit RegressionCache(std::size_t limit) : limit_(limit) {}
-  const RealOutcome* find(const PointSet& set, Shape shape) const;
-  void store(const PointSet& set, Shape shape, const RealOutcome& outcome);
+  const RealOutcome* find(const PointSet& set, RealAsk ask) const;
+  void store(const PointSet& set, RealAsk ask, const RealOutcome& outcome);
   std::size_t size() const { return entries_.size(); }
 
  private:
-  struct Hash {
-    std::size_t operator()(const PointSet& k) const { return static_cast<std::size_t>(k.low); }
+  struct Key {
+    PointSet set;
+    int depth, leaves, state;
+    bool operator==(const Key& o) const {
+      return set == o.set && depth == o.depth && leaves == o.leaves && state == o.state;
+    }
   };
-  static PointSet key(const PointSet& set, Shape shape);
+  struct Hash {
+    std::size_t operator()(const Key& k) const {
+      const std::uint64_t asked = static_cast<std::uint64_t>(k.depth) << 40 ^
+                                  static_cast<std::uint64_t>(k.leaves) << 20 ^
+                                  static_cast<std::uint64_t>(k.state);
+      return static_cast<std::size_t>(k.set.low ^ asked * 0x9e3779b97f4a7c15ULL);
+    }
+  };
   std::size_t limit_, bytes_ = 0;
-  std::unordered_map<PointSet, RealOutcome, Hash> entries_;
+  std::unordered_map<Key, RealOutcome, Hash> entries_;
 };
 
 // The cuts of a node that are still open, as spans between known ones.
@@ -42,20 +59,20 @@ class Frontier {
     std::uint32_t column, low, high;  // evaluated cuts, exclusive
     std::uint32_t cut;                // the next to evaluate
     int leaves;                       // of the side below the cut
-    double bound[2];                  // loss below the low cut, beside the high cut
-    double split;                     // loss of the cut as a single split
+    double bound[2];  // below the low cut, beside the high cut: losses in relaxed states
+    double split;     // loss of the cut as a single split
     double least() const { return bound[0] + bound[1]; }
   };
 
   // `splits`: losses of single splits, as RegressionScan::stump leaves them.
-  Frontier(const RegressionView& view, const std::vector<double>& splits, Shape shape,
-           double price);
+  Frontier(const RegressionData& data, const RegressionView& view,
+           const std::vector<double>& splits, RealAsk ask);
   // The span of the least bound if it may hold something better than `limit`.
   bool pop(double limit, Span& span);
-  // Losses (or lower bounds) below and beside the cut of `span` are known now.
+  // Losses in relaxed states (or lower bounds) below and beside the cut of `span` are known now.
   void part(const Span& span, double below, double beside);
   double least_bound() const;
-  Shape side(const Span& span, int k) const;
+  RealAsk side(const Span& span, int k) const;
   std::uint64_t pruned = 0;
 
  private:
@@ -63,6 +80,7 @@ class Frontier {
   static bool later(const Span& a, const Span& b);
   const std::vector<double> splits_;
   Shape shape_;
+  std::vector<int> state_;          // behind a split on a column
   std::vector<std::size_t> first_;  // of a column in splits_
   std::vector<Span> heap_;
 };
@@ -71,16 +89,17 @@ class RegressionSearch {
  public:
   RegressionSearch(const RegressionData& data, Control& control, std::size_t cache_bytes);
 
-  // A cut and what is known of its two sides.
+  // A cut and what is known of its two sides: losses in relaxed states or bounds on them, and
+  // outcomes.
   struct Cut {
     Frontier::Span span;
     double value[2];
     RealOutcome side[2];
   };
 
-  // Best tree of the shape if better than `upper`; `lower` is a known bound. The view has its
+  // Best tree that is asked for if better than `upper`; `lower` is a known bound. The view has its
   // columns.
-  RealOutcome search(const RegressionView& view, int level, Shape shape, double upper,
+  RealOutcome search(const RegressionView& view, int level, RealAsk ask, double upper,
                      double lower);
   // Solves both sides of a cut as far as they can still beat `upper`.
   void evaluate(const RegressionView& view, int level, const Frontier& frontier, double upper,
@@ -92,14 +111,17 @@ class RegressionSearch {
   Counters counters() const;
 
  private:
-  RealOutcome solve(RegressionView& view, const RegressionView& parent, int level, Shape shape,
+  RealOutcome solve(RegressionView& view, const RegressionView& parent, int level, RealAsk ask,
                     double upper, double lower);
   RealOutcome solve_side(const RegressionView& side, const RegressionView& view,
-                         const Frontier::Span& span, int k, Shape shape, double lower);
-  RealOutcome branch(const RegressionView& view, int level, Shape shape, RealOutcome best,
+                         const Frontier::Span& span, int k, RealAsk ask, double lower);
+  RealOutcome branch(const RegressionView& view, int level, RealAsk ask, RealOutcome best,
                      double lower);
-  double bound(const RegressionView& view, Shape shape, double lower, double enough,
+  double bound(const RegressionView& view, RealAsk ask, double lower, double enough,
                double hopeless);
+  bool solve_sides(const RegressionView& view, int level, const Frontier& frontier, double upper,
+                   bool relaxed, double (&value)[2], Cut& cut);
+  bool ends(const RegressionView& view, int state) const { return data_.ends(state, view.total.w); }
   using Views = RegressionView[2];
   struct Pair {
     Views views;
@@ -108,7 +130,7 @@ class RegressionSearch {
 
   const RegressionData& data_;
   Control& control_;
-  double price_, tolerance_;
+  double tolerance_;
   std::unique_ptr<RegressionScan> scan_;
   RegressionCache cache_;
   std::vector<std::unique_ptr<Pair>> views_;
