@@ -88,6 +88,23 @@ def cbc(path: Path, answer: Path) -> None:
     _run("cbc", path, "ratio", "0", "solve", "solution", answer)
 
 
+def cpsat(path: Path, answer: Path) -> None:
+    """CP-SAT by OR-tools' reader of MPS (its LP is another language); it takes columns that need
+    not be whole by steps, and some optimum is whole."""
+    from ortools.linear_solver.python import model_builder
+
+    model, solver = model_builder.Model(), model_builder.Solver("CP_SAT")
+    assert model.import_from_mps_file(str(path))
+    status = solver.solve(model)
+    if status == model_builder.SolveStatus.INFEASIBLE:
+        answer.write_text("Infeasible\n")
+        return
+    assert status == model_builder.SolveStatus.OPTIMAL
+    lines = [f"# Objective value = {solver.objective_value}"]
+    lines += [f"{column.name} {solver.value(column)}" for column in model.get_variables()]
+    answer.write_text("\n".join(lines) + "\n")
+
+
 def glpk(path: Path, answer: Path) -> None:
     _run("glpsol", "--lp" if path.suffix == ".lp" else "--freemps", path, "-o", answer)
 
@@ -118,6 +135,7 @@ SOLVERS: dict[str, tuple[Callable[[Path, Path], None], str]] = {
     "gurobi": (gurobi, "gurobipy"),
     "gurobi_json": (gurobi_json, "gurobipy"),
     "cplex": (cplex, "cplex"),
+    "cpsat": (cpsat, "ortools"),
     "cbc": (cbc, "cbc"),
     "glpk": (glpk, "glpsol"),
     "glpk_raw": (glpk_raw, "glpsol"),
@@ -136,3 +154,11 @@ def solved(name: str, path: Path) -> Path:
     answer = path.with_name(f"{path.stem}-{name}.answer")
     run(path, answer)
     return answer
+
+
+FORMATS = {
+    "gecode": ("mzn",),
+    "cpsat": ("mps",),
+    **{name: ("lp", "mps") for name in SOLVERS if name not in ("gecode", "cpsat")},
+}
+"""What each of them reads."""

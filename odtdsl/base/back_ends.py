@@ -324,6 +324,17 @@ def settings(name: str) -> tuple[Option, ...]:
     return tuple(option for option in entry_of(name).options if option.in_specs)
 
 
+def setting_of(value: str) -> str | None:
+    """How a spec says a value that one back end has a setting for: `scip` is `milp(mip = scip)`."""
+    ways = [
+        f"{entry.name}({option.name} = {value})"
+        for entry in ENTRIES.values()
+        for option in settings(entry.name)
+        if value in option.values
+    ]
+    return ways[0] if len(ways) == 1 else None
+
+
 def takes(name: str, setting: str) -> bool:
     """Whether a back end takes a setting in brackets after its name."""
     return any(option.name == setting for option in settings(name))

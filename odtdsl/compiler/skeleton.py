@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Literal, assert_never
 
-from odtdsl.base.back_ends import Option, names, offered, settings, wishes
+from odtdsl.base.back_ends import Option, names, offered, setting_of, settings, wishes
 from odtdsl.base.diagnostics.suggest import closest
 from odtdsl.base.limits import BYTES, SECONDS
 from odtdsl.compiler.context import Reporter, StatementError
@@ -218,7 +218,11 @@ def _option(found: Options, option: ast.SolveOption, reporter: Reporter) -> Opti
     match option:
         case ast.Using():
             if option.backend not in wishes():
-                raise reporter.unknown("K115", "back end", option.backend, wishes(), option)
+                way = setting_of(option.backend.lower())
+                helps = (f"it is a solver: write `using {way}`",) if way else ()
+                raise reporter.unknown(
+                    "K115", "back end", option.backend, wishes(), option, helps=helps
+                )
             return replace(found, backend=option.backend, settings=_settings(option, reporter))
         case ast.Within():
             return replace(found, seconds=_seconds(option, "a time limit", reporter))
@@ -283,7 +287,8 @@ def _settings(option: ast.Using, reporter: Reporter) -> tuple[Setting, ...]:
     found: dict[str, Setting] = {}
     for setting in option.settings:
         if setting.key not in known:
-            helps = _outside(setting)
+            way = setting_of((setting.value or "").lower())
+            helps = (f"write `using {way}`",) if way else tuple(_outside(setting))
             raise reporter.unknown("K117", "setting", setting.key, known, setting, helps=helps)
         found[setting.key] = _setting(option.backend, known[setting.key], setting, reporter)
     return tuple(found.values())

@@ -64,7 +64,7 @@ def versions() -> Iterator[str]:
 
 def examine() -> tuple[Finding, ...]:
     """Look at this machine, and solve a tiny problem on every back end."""
-    return (*_machine(), _engine(), *_needed(), *_back_ends(), *_extras())
+    return (*_machine(), _engine(), *_needed(), *_back_ends(), *_outside_solvers(), *_extras())
 
 
 def healthy(findings: tuple[Finding, ...]) -> bool:
@@ -174,6 +174,19 @@ def _try(name: str) -> str:
     except Exception as failure:  # whatever a broken solver raises is what is to be told
         return f"{type(failure).__name__}: {str(failure).splitlines()[0]}"
     return "" if result.objective == 0 else f"gave {result.objective} for an objective of 0"
+
+
+def _outside_solvers() -> Iterator[Finding]:
+    """Solvers that `milp` calls besides its own; a licence is not asked for."""
+    from odtdsl.backends.milp.outside import SOLVERS as OUTSIDE
+
+    for name, solver in OUTSIDE.items():
+        yield Finding(
+            name=f"milp --mip {name}",
+            state="ok" if solver.is_there else "missing",
+            note=solver.version if solver.is_there else solver.install,
+            needed=False,
+        )
 
 
 def _extras() -> Iterator[Finding]:

@@ -23,6 +23,7 @@ from odtdsl.language.misspellings import (
     stray_character,
     unclosed_text,
 )
+from odtdsl.language.named_solvers import named_solver
 from odtdsl.language.vocabulary import (
     INFIX,
     OTHER_STATEMENTS,
@@ -464,6 +465,7 @@ _RECOGNISERS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     number_form,
     stray_character,
     _rule_head,
+    named_solver,
     _keyword_as_name,
     _three_comparisons,
     _closing,

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -70,6 +71,13 @@ class Outside:
         if self.module:
             return find_spec(self.module) is not None
         return shutil.which(self.program) is not None
+
+    @property
+    def version(self) -> str:
+        """What is installed: a package with its version, or where the program is."""
+        if self.module:
+            return f"{self.module} {version(self.module)}"
+        return shutil.which(self.program) or ""
 
 
 SOLVERS = {

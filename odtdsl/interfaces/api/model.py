@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from odtdsl.base.diagnostics.model import Diagnostic
 from odtdsl.interfaces.api import auditing, explaining, formulas, solving
@@ -17,6 +17,8 @@ from odtdsl.interfaces.api.inputs import (
 from odtdsl.words.values import Numeric
 
 if TYPE_CHECKING:
+    from pyomo.core.base import ConcreteModel
+
     from odtdsl.auditor.audit import Audit
     from odtdsl.backends.base import Report
     from odtdsl.driver.alternatives import Alternatives
@@ -222,6 +224,7 @@ class Model(SpecBuilder):
             **inputs,
         )
 
+    @overload
     def compile(
         self,
         path: FilePath,
@@ -233,19 +236,29 @@ class Model(SpecBuilder):
         weighted: bool = False,
         legend: FilePath | None = None,
         **inputs: Unpack[Inputs],
-    ) -> dict[str, int]:
-        """Write the model as a program or a formula for other solvers; see `odtdsl.compile`."""
-        return formulas.compile(
-            self,
-            path,
-            to=to,
-            model=model,
-            depth=depth,
-            bound=bound,
-            weighted=weighted,
-            legend=legend,
-            **inputs,
-        )
+    ) -> dict[str, int]: ...
+
+    @overload
+    def compile(
+        self,
+        path: None = None,
+        *,
+        to: Literal["pyomo"],
+        model: Literal["pattern", "subtrees", "cptree", "odd"] | None = None,
+        bound: Numeric | Iterable[Numeric] = (),
+        weighted: bool = False,
+        **inputs: Unpack[Inputs],
+    ) -> ConcreteModel: ...
+
+    def compile(
+        self,
+        path: FilePath | None = None,
+        **options: Any,
+    ) -> dict[str, int] | ConcreteModel:
+        """Write the model as a program or a formula for other solvers, or as a Pyomo model; see
+        `odtdsl.compile`."""
+        written: dict[str, int] | ConcreteModel = formulas.compile(self, path, **options)
+        return written
 
     def decode(
         self,
