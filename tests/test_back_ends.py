@@ -48,8 +48,8 @@ from odtdsl.base.source import Source
 from odtdsl.compiler import analyse
 from odtdsl.interfaces import health
 from odtdsl.interfaces.cli.commands import command
-from odtdsl.interfaces.cli.main import Plan
 from odtdsl.interfaces.cli.solve import Solve
+from odtdsl.interfaces.cli.specs import Plan
 from odtdsl.interfaces.editor.keywords import MEANINGS
 from odtdsl.language.parser import parse
 from odtdsl.problem.ir.forms import Core, Form

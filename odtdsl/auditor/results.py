@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from odtdsl.base.frozen import dataclass
 from odtdsl.base.numbers import as_number
 
 

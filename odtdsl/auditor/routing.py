@@ -7,13 +7,13 @@ prediction nor that of a search.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from odtdsl.auditor.rows import MISSING, AuditRows
 from odtdsl.base.diagnostics.model import OdtError, error
+from odtdsl.base.frozen import dataclass
 from odtdsl.datasets.dataset import ColumnType
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.predictors.diagram import Diagram

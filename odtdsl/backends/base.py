@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, Self
 from odtdsl.backends.steps import SEARCHED_START, START, Step
 from odtdsl.base import engine
 from odtdsl.base.back_ends import Value, Variant
+from odtdsl.base.frozen import dataclass
 from odtdsl.base.memory import Guard, held_bytes
 from odtdsl.problem.ir.forms import Core, Form, Origin
 from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawTree

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError, error
+from odtdsl.base.frozen import dataclass
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Side, Test, Threshold, TreeNode
 from odtdsl.predictors.routing import reach, route

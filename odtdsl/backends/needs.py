@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import assert_never
 
 from odtdsl.backends.base import BackEnd
 from odtdsl.backends.quotients import linear
+from odtdsl.base.frozen import dataclass
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (
     Atom,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
+from odtdsl.base.frozen import dataclass
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
 from odtdsl.problem.ir.forms import Origin
 from odtdsl.problem.ir.raw import RawModel

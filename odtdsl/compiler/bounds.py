@@ -9,7 +9,6 @@ miss a contradiction.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -17,6 +16,7 @@ from itertools import combinations
 import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.frozen import dataclass
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.automata import Payments
 from odtdsl.problem.ir.expr import Scope

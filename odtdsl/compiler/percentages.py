@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from odtdsl.base.frozen import dataclass
 from odtdsl.problem.ir.expr import Abs, Apply, Arith, Const, Count, Expr, GroupArg, Minus, RowShare
 from odtdsl.problem.terms.base import Kind
 from odtdsl.problem.terms.registry import BY_NAME

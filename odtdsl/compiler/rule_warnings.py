@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.frozen import dataclass
 from odtdsl.compiler.bounds import Frame, ModelFacts, least_asking
 from odtdsl.compiler.context import Reporter
 from odtdsl.datasets.candidates import BOOSTED_ROWS

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
+
+from odtdsl.base.frozen import dataclass
 
 SourceKind = Literal["file", "sklearn", "openml", "frame"]
 

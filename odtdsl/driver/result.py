@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -16,6 +16,7 @@ from odtdsl.backends.base import Progress, Status
 from odtdsl.backends.steps import START
 from odtdsl.base.diagnostics.model import Diagnostic, error
 from odtdsl.base.diagnostics.render import to_json as diagnostic_to_json
+from odtdsl.base.frozen import dataclass
 from odtdsl.base.methods import method
 from odtdsl.base.numbers import as_number, only
 from odtdsl.driver.scoring import OutputScore, TestScore

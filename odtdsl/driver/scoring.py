@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from odtdsl.auditor.audit import AuditOfRows, audit_rows, values_of
 from odtdsl.auditor.results import audit_to_json
 from odtdsl.base.diagnostics.model import Diagnostic
+from odtdsl.base.frozen import dataclass
 from odtdsl.base.numbers import as_number
 from odtdsl.base.tasks import Part
 from odtdsl.predictors.predictor import Predictor

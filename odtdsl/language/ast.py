@@ -8,10 +8,11 @@ takes no part in equality either.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Literal as Lit
 
+from odtdsl.base.frozen import dataclass
 from odtdsl.base.source import NOWHERE, Span
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from odtdsl.base.frozen import dataclass
 from odtdsl.datasets.dataset import Value
 from odtdsl.predictors.nodes import Leaf, Side, Test
 

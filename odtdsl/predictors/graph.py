@@ -6,10 +6,9 @@ Nodes of a tree are numbered in the order of `Tree.nodes()`; those of a diagram 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from odtdsl.base.frozen import dataclass
 from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Split, as_leaf, features_of
 from odtdsl.predictors.nodes import Branch, Leaf
 from odtdsl.predictors.structure import DiagramStructure, TreeStructure

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from odtdsl.base.frozen import dataclass
 from odtdsl.datasets.dataset import Value
 
 Side = Literal["left", "right"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
+from odtdsl.base.frozen import dataclass
 from odtdsl.datasets.table import IntArray
 
 Describe = Callable[..., str]

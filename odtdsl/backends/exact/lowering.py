@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from odtdsl.backends.base import Objection
 from odtdsl.base import engine
+from odtdsl.base.frozen import dataclass
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.expr import Scope

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import floor
@@ -30,6 +29,7 @@ from odtdsl.backends.exact.lowering import (
 )
 from odtdsl.backends.exact.paths import Paths, TooManyStates, clauses_of, path_measures, paths
 from odtdsl.base import engine
+from odtdsl.base.frozen import dataclass
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
 
+from odtdsl.base.frozen import dataclass
 from odtdsl.base.methods import method
 from odtdsl.base.source import Source, Span
 

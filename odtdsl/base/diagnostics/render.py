@@ -5,10 +5,10 @@ from __future__ import annotations
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from odtdsl.base.diagnostics.model import Diagnostic, Label
+from odtdsl.base.frozen import dataclass
 from odtdsl.base.source import Source
 
 TAB = 4

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -239,8 +240,34 @@ def _type(kind: Any, told: Option | None) -> Any:
     return click.Path(path_type=Path) if plain is Path else click.STRING
 
 
-class Commands(click.Group):
-    """The commands of `odt`, in the order of the help."""
+class Commands(Mapping[str, click.Command]):
+    """The commands of `odt` by name; the module of each is imported when it is asked for.
+
+    Parameters
+    ----------
+    homes
+        For each command, in the order of the help, its module in this package.
+    """
+
+    def __init__(self, homes: Mapping[str, str]) -> None:
+        self._homes = homes
+        self._made: dict[str, click.Command] = {}
+
+    def __getitem__(self, name: str) -> click.Command:
+        if name not in self._made:
+            home = import_module(f"{__package__}.{self._homes[name]}")
+            self._made[name] = command(getattr(home, name.capitalize()))
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._homes)
+
+    def __len__(self) -> int:
+        return len(self._homes)
+
+
+class Group(click.Group):
+    """`odt`, with its commands in the order of the help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of the commands in the order of the help, not of the alphabet."""
@@ -255,8 +282,8 @@ def _version(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None
         ctx.exit()
 
 
-def group(*kinds: type[Command], help: str) -> Commands:
-    """All commands as one command line."""
+def group(homes: Mapping[str, str], help: str) -> Group:
+    """All commands as one command line; see `Commands`."""
     version = click.Option(
         ["--version"],
         is_flag=True,
@@ -265,9 +292,8 @@ def group(*kinds: type[Command], help: str) -> Commands:
         callback=_version,
         help="Print the versions of odtdsl and of the solvers.",
     )
-    made = Commands(name="odt", help=help, no_args_is_help=True, params=[version])
-    for kind in kinds:
-        made.add_command(command(kind))
+    made = Group(name="odt", help=help, no_args_is_help=True, params=[version])
+    made.commands = Commands(homes)  # type: ignore[assignment]  # nothing is added to them
     return made
 
 

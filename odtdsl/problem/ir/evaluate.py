@@ -7,13 +7,13 @@ checker does not use it: that one reads the emitted predictor and the raw cells.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal, assert_never
 
 import numpy as np
 
+from odtdsl.base.frozen import dataclass
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.families import LEFT_CODE, Family, local_gap, place

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from typing import Literal, assert_never
+
+from odtdsl.base.frozen import dataclass
 
 
 class Scope(StrEnum):

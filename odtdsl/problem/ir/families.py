@@ -7,13 +7,13 @@ and the next distinct training value; which real threshold comes out is decided 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from odtdsl.base.frozen import dataclass
 from odtdsl.base.limits import look
 from odtdsl.datasets.candidates import bin_codes, bin_edges, guessed_cuts, midpoint, quantile_cuts
 from odtdsl.datasets.dataset import Column, Dataset

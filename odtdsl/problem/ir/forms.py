@@ -8,7 +8,7 @@ integers over a common denominator, so that `<` and `!=` are exact.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from fractions import Fraction
 from math import lcm
@@ -17,6 +17,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from odtdsl.base.diagnostics.model import error
+from odtdsl.base.frozen import dataclass
 from odtdsl.base.source import NOWHERE, Span
 from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.problem.ir.expr import Condition, Scope

@@ -7,10 +7,11 @@ each maximum taken together, are a bound each.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from math import floor, gcd, lcm, prod
 
+from odtdsl.base.frozen import dataclass
 from odtdsl.problem.ir.forms import Additive, Clause, Core, Linear, MaximaBound, SignedAtom
 
 

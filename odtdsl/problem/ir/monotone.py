@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import permutations
 from typing import assert_never
 
+from odtdsl.base.frozen import dataclass
 from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.families import Family, local_gap, place
 from odtdsl.problem.ir.filters import placing

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
+from odtdsl.base.frozen import dataclass
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawPlane

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import ClassVar, Literal
 
+from odtdsl.base.frozen import dataclass
 from odtdsl.base.source import NOWHERE, Source, Span
 from odtdsl.datasets.dataset import ColumnType, Value
 from odtdsl.datasets.request import DataRequest

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from odtdsl.base.frozen import dataclass
 from odtdsl.datasets.table import IntArray
 
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Literal
 
+from odtdsl.base.frozen import dataclass
 from odtdsl.problem.ir.expr import Apply, Scope
 from odtdsl.problem.ir.forms import Additive, Atom, DepthMeasure, PathMeasure, PathSum, TargetLoss
 from odtdsl.problem.ir.rows import Rows

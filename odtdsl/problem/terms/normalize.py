@@ -7,10 +7,10 @@ its reason.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import assert_never
 
 from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError
+from odtdsl.base.frozen import dataclass
 from odtdsl.base.source import Span
 from odtdsl.problem.ir.expr import (
     AndC,

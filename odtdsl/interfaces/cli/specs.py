@@ -1,0 +1,181 @@
+"""The commands that need a spec and no solver, and the catalogue of terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import click
+
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError
+from odtdsl.base.diagnostics.render import to_json
+from odtdsl.interfaces.cli.commands import (
+    Argument,
+    BackEndOptions,
+    Command,
+    Json,
+    OnSpec,
+    Option,
+    Spec,
+    Using,
+)
+from odtdsl.interfaces.cli.common import OK, WRONG, Problem, print_json, print_lines, warn
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check(OnSpec):
+    """Read a spec and its data; report every mistake at once. Needs no solver."""
+
+    as_json: Json = False
+
+    def run(self) -> int:
+        """Check the spec against its data.
+
+        Exits with 0 if a back end can solve it, else 1; the diagnostics are printed.
+        """
+        from odtdsl.driver.choice import choose, refused
+        from odtdsl.presentation import console
+        from odtdsl.problem.terms.normalize import normalize
+
+        analysis = self.problem().analysis()
+        notes: list[Diagnostic] = []
+        try:
+            core = normalize(analysis.rows)
+            choice = choose(core, analysis.problem.options.backend)
+            if choice.name is None:
+                wish = analysis.problem.options.backend
+                raise refused(choice, wish, analysis.problem.source)
+        except OdtError as failure:
+            if any(not d.code.startswith("B") for d in failure.diagnostics):
+                raise
+            notes = [replace(d, severity="warning") for d in failure.diagnostics]
+        if self.as_json:
+            warnings = [to_json(d) for d in (*analysis.warnings, *notes)]
+            print_json({"status": "ok", "diagnostics": warnings})
+            return OK
+        warn((*analysis.warnings, *notes))
+        rows, problem = analysis.rows, analysis.problem
+        click.echo(
+            (
+                f"{self.spec}: {console.counted(rows.n_rows, 'training row')}, "
+                f"{console.counted(len(problem.features), 'feature')}, "
+                f"{console.counted(len(problem.rules), 'rule')}: no mistakes found"
+            )
+            + ("; but this version cannot solve it" if notes else "")
+        )
+        return OK
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fmt(Command):
+    """Print a spec in its canonical form; comments are kept."""
+
+    spec: Spec
+    write: Annotated[bool, Option("--write", "-w", help="Replace the file.")] = False
+    check_only: Annotated[
+        bool, Option("--check", help="Print nothing; exit with 1 if the file would change.")
+    ] = False
+
+    def run(self) -> int:
+        """Format the spec.
+
+        Prints it, or writes the file. With `--check` exits with 1 if the file is not formatted.
+        """
+        from odtdsl.base.files import write_text
+        from odtdsl.language.printer import format_source
+
+        source = Problem(self.spec).source
+        text = format_source(source)
+        if self.check_only:
+            return OK if text == source.text else WRONG
+        if self.write:
+            if text != source.text:
+                write_text(self.spec, text)
+        else:
+            click.echo(text, nl=False)
+        return OK
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(OnSpec):
+    """Say which back end will run and why, and what the others cannot express."""
+
+    using: Using = None
+    options: BackEndOptions = None
+    dump: Annotated[bool, Option("--dump", help="Also print the core forms.")] = False
+    as_json: Json = False
+
+    def run(self) -> int:
+        """Print which back end would run, in which steps, and what the others do not support."""
+        from odtdsl.base.back_ends import variant
+        from odtdsl.driver import pipeline
+        from odtdsl.insight.proofs.commands import certifiable
+        from odtdsl.presentation import console
+        from odtdsl.problem.ir.dump import dump_core
+
+        analysis = self.problem().analysis()
+        asked = variant(self.options)
+        planned = pipeline.plan(analysis, backend=self.using, variant=asked)
+        if self.as_json:
+            print_json(_plan_json(planned))
+        else:
+            print_lines(console.planned(planned))
+            print_lines(("", certifiable(analysis)))
+            if self.dump:
+                click.echo("\n" + dump_core(planned.core))
+        return OK if planned.choice.name is not None else WRONG
+
+
+def _plan_json(planned: Any) -> dict[str, Any]:
+    return {
+        "backend": planned.choice.name,
+        "reason": planned.choice.reason,
+        "steps": [
+            {
+                "step": str(step),
+                "backend": step.backend,
+                "share": step.share,
+                "least": step.least,
+                "size": dict(size),
+            }
+            for step, size in zip(planned.choice.steps, planned.sizes, strict=True)
+        ],
+        "size": dict(planned.size),
+        "needs": [
+            {
+                "form": one.need.form.value,
+                "rule": one.need.origin.rule,
+                "inside_or": one.need.inside_or,
+                "support": {
+                    name: {"level": support.level, "reason": support.reason}
+                    for name, support in one.by
+                },
+            }
+            for one in planned.support
+        ],
+        "refusals": {
+            name: [
+                {"form": r.need.form.value, "rule": r.need.origin.rule, "reason": r.reason}
+                for r in refusals
+            ]
+            for name, refusals in planned.choice.refusals
+        },
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules(Command):
+    """List the terms of rules and objectives, or explain one."""
+
+    word: Annotated[str | None, Argument(help="Explain this term.")] = None
+    as_json: Json = False
+
+    def run(self) -> int:
+        """Print the catalogue of terms, or the page of one."""
+        from odtdsl.problem.terms import catalogue
+
+        if self.as_json:
+            print_json(catalogue.as_json(self.word))
+        else:
+            print_lines(catalogue.as_text(self.word))
+        return OK
