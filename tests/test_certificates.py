@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scale import scaled
+from scale import blocks, scaled
+from test_every_term import PLAIN, PLAIN_PATHS, case, core_of, solved
 
 import odtdsl
-from odtdsl.insight.proofs.certificate import MAGIC, checker
+from odtdsl.insight.proofs.certificate import MAGIC, checker, uncovered
 
 STAGES = ("errors", "errors then leaves", "errors + 2 * leaves", "accuracy", "depth then errors")
 
@@ -66,13 +67,66 @@ def test_random_optima_are_certified_and_forged_ones_refused(seed: int, tmp_path
         return
     assert result.status == "optimal"
     assert told.stdout.endswith("certified: the tree is optimal\n"), told.stdout
+    refused = forged(path)
+    assert refused is None or (refused.returncode, "refused" in refused.stdout) == (1, True)
+
+
+def forged(path: Path) -> subprocess.CompletedProcess[str] | None:
+    """A certificate of one claim, with a bound that is one too high."""
     head, text, steps = pieces(path)
-    at = 2  # one claim: its depth, then its value
-    if steps[0] == 1 and steps[at] < 127:
-        steps[at] += 1  # a bound that is one too high
-        path.write_bytes(head + text + steps)
-        forged = checked(path)
-        assert (forged.returncode, "refused" in forged.stdout) == (1, True), forged.stdout
+    if steps[0] != 1 or steps[2] >= 127:
+        return None
+    steps[2] += 1  # after the number of claims and the depth
+    path.write_bytes(head + text + steps)
+    return checked(path)
+
+
+@pytest.mark.parametrize("seed", range(scaled(400)))
+def test_optima_on_bit_sets_are_certified(seed: int, tmp_path: Path) -> None:
+    """Of 0/1 features, some of them twice or negated, and of features with a few values."""
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(8, 70)), int(rng.integers(2, 7))
+    values = 2 if rng.random() < 0.7 else int(rng.integers(2, 5))
+    frame: dict[str, Any] = {f"x{i}": rng.integers(0, values, n).tolist() for i in range(p)}
+    frame["same"] = frame["x0"]
+    frame["other"] = [values - 1 - value for value in frame["x1"]]
+    frame["w"] = rng.integers(1, 4, n).tolist()
+    frame["y"] = [f"c{k}" for k in rng.integers(0, int(rng.integers(2, 4)), n)]
+    frame["y"][:2] = ["c0", "c1"]
+    numbers = "feature " + ", ".join(f"x{i}" for i in range(p)) + ", same, other: number"
+    heavy = "weight w" if rng.random() < 0.3 else "drop w"
+    lines = [
+        f"data frame target y: class {numbers} {heavy} tree depth <= {rng.integers(3, 6)}",
+        f"minimize {STAGES[int(rng.integers(3))]}",
+    ]
+    if rng.random() < 0.3:
+        lines.append(f"rule few: leaves <= {rng.integers(4, 12)}")
+    path = tmp_path / "a.cert"
+    result = odtdsl.solve("\n".join(lines), frame=frame, using="exact", proof=path)
+    assert result.status == "optimal"
+    told = checked(path)
+    assert told.stdout.endswith("certified: the tree is optimal\n"), told.stdout
+    refused = forged(path)
+    assert refused is None or (refused.returncode, "refused" in refused.stdout) == (1, True)
+
+
+@pytest.mark.parametrize("name", [PLAIN, PLAIN_PATHS])
+@pytest.mark.parametrize("seeds", blocks(1000, 50), ids=lambda seeds: f"{seeds[0]}")
+def test_certificates_agree_with_brute_force(name: str, seeds: range, tmp_path: Path) -> None:
+    """Weights, costs, prices, sizes and paths: what is certified is the least of all trees."""
+    path = tmp_path / "a.cert"
+    shown = 0
+    for seed in seeds:
+        case_ = case(name, seed)
+        if uncovered(core_of(case_)):
+            continue
+        status = solved(case_, "exact", proof=path)
+        told = checked(path).stdout
+        wanted = "the tree is optimal" if status == "optimal" else "no tree keeps the rules"
+        assert told.endswith(f"certified: {wanted}\n") or status == "refused", f"{told}\n{case_}"
+        shown += status == "optimal"
+        path.unlink()
+    assert shown > len(seeds) / 10
 
 
 def test_bytes_crash_nothing(tmp_path: Path) -> None:
@@ -206,13 +260,13 @@ def test_a_certificate_without_a_feature_a_cut_or_a_row_is_refused(tmp_path: Pat
     number = next(i for i, line in enumerate(lines) if line.startswith("feature\tnumber"))
     fewer_cuts = lines[cuts].rstrip("\n").rsplit("\t", 1)[0] + "\n"
     shorter = next(i for i, line in enumerate(lines) if line.startswith("depth"))
-    forged = {
+    without = {
         "a feature": lines[:number] + lines[number + 1 :],
         "a cut": [*lines[:cuts], fewer_cuts, *lines[cuts + 1 :]],
         "a level": [*lines[:shorter], "depth\t2\n", *lines[shorter + 1 :]],
         "a loss": [line.replace("loss\t0\t1", "loss\t0\t0") for line in lines],
     }
-    for what, changed in forged.items():
+    for what, changed in without.items():
         assert changed != lines, what
         body = "".join(changed).encode()
         path.write_bytes(MAGIC + f"{len(body)}\n".encode() + body + bytes(steps))

@@ -40,6 +40,7 @@ namespace {
 
 using Int = std::int64_t;
 using Index = std::uint32_t;
+using Small = std::int32_t;
 using std::size_t;
 using std::string;
 using std::vector;
@@ -177,6 +178,7 @@ struct Problem {
   vector<Index> kind;
   vector<vector<Int>> loss;
   vector<Int> most;
+  bool by_bits = false;  // two ranks a feature, and neither sizes of leaves nor path rules
   int after(int state, size_t f) const {
     return next.empty() ? 0 : next[static_cast<size_t>(state)][f];
   }
@@ -269,18 +271,27 @@ void rank_feature(Feature& f, const vector<string>& cells) {
   std::map<string, Index> order;  // of the listed values: how many tests stand before each
   Index tests = 0;
   vector<double> cuts;
-  const bool is = f.kind == "is", listed = f.kind == "order";
-  need(is || listed || f.kind == "number" || f.kind == "cuts", "a feature of an unknown kind");
+  const bool is = f.kind == "is", listed = f.kind == "order", in = f.kind == "in";
+  need(is || listed || in || f.kind == "number" || f.kind == "cuts",
+       "a feature of an unknown kind");
+  const double far = std::numeric_limits<double>::infinity();
+  bool with_empty = false;  // of a bin
   for (const string& word : f.given)
-    if (listed && word == "|")  // it stands where a test may
+    if (in && word == "empty")
+      with_empty = true;
+    else if (listed && word == "|")  // it stands where a test may
       ++tests;
     else if (is || listed)
       order.emplace(word, tests);
     else
-      cuts.push_back(number(word));
+      cuts.push_back(in && word == "-inf" ? -far : in && word == "inf" ? far : number(word));
+  need(!in || cuts.size() == 2, "a bin has two ends");
   for (const string& cell : cells) {
     const auto found = order.find(cell);
-    if (is)  // cells of a listed value go left
+    if (in) {  // those of the bin go left
+      const double x = cell.empty() ? 0 : number(cell);
+      f.rank.push_back(cell.empty() ? !with_empty : x < cuts[0] || x >= cuts[1]);
+    } else if (is)  // cells of a listed value go left
       f.rank.push_back(found == order.end());
     else if (listed) {
       need(found != order.end(), "a value is not in the order of " + f.column);
@@ -381,18 +392,49 @@ Problem load(const string& text, const string& data) {
   need(p.rows < (size_t{1} << 28), "too many rows");
   for (Feature& f : p.features) rank_feature(f, column(f.column));
   stack(p, label);
+  Int total = 0;
+  for (Index k : p.kind) total += p.most[k];
+  p.by_bits = p.leaf_rows == 1 && p.next.empty() && p.most.size() <= 17 && total < (1 << 30);
+  for (const Feature& f : p.features)
+    p.by_bits = p.by_bits && *std::max_element(f.rank.begin(), f.rank.end()) <= 1;
   check_paths(p);
   return p;
 }
 
 // ---- the rows of a node, in the order of every feature
 
+// Where every feature has two ranks: sets of rows as bits, per feature those that go left, and per
+// kind.
+struct Bits {
+  size_t words = 0;
+  vector<std::uint64_t> left, kind;
+};
+
 struct View {
   vector<Index> kind;           // per row
   vector<vector<Index>> order;  // per feature: the rows by rank
   vector<vector<Index>> rank;   // per feature and row
   vector<vector<char>> cut;  // per feature and place: whether a test parts it from the one before
+  Bits bits;                 // only where the problem says `by_bits`
   size_t rows() const { return kind.size(); }
+  void find_bits(size_t kinds) {
+    bits.words = (rows() + 63) / 64;
+    bits.left.assign(order.size() * bits.words, 0);
+    bits.kind.assign(kinds * bits.words, 0);
+    for (size_t i = 0; i < rows(); ++i) {
+      const std::uint64_t bit = std::uint64_t{1} << i % 64;
+      bits.kind[kind[i] * bits.words + i / 64] |= bit;
+      for (size_t f = 0; f < order.size(); ++f)
+        if (rank[f][i] == 0) bits.left[f * bits.words + i / 64] |= bit;
+    }
+  }
+  // The rows at some places of a feature.
+  vector<std::uint64_t> places(size_t f, size_t from, size_t to) const {
+    vector<std::uint64_t> found(bits.words, 0);
+    for (size_t at = from; at < to; ++at)
+      found[order[f][at] / 64] |= std::uint64_t{1} << order[f][at] % 64;
+    return found;
+  }
   void find_cuts() {
     for (size_t f = 0; f < order.size(); ++f) {
       cut.emplace_back(rows() + 1, 0);
@@ -600,6 +642,34 @@ WIDE void scan_many(Batch<Value>& b, size_t g, const char* look) {
   }
 }
 
+// Per feature, how many of some rows go left.
+WIDE void count(const std::uint64_t* rows, const Bits& bits, const vector<size_t>& features,
+                size_t from, Small* found) {
+  for (size_t g = from; g < features.size(); ++g) {
+    const std::uint64_t* left = bits.left.data() + features[g] * bits.words;
+    int sum = 0;
+    for (size_t w = 0; w < bits.words; ++w) sum += __builtin_popcountll(rows[w] & left[w]);
+    found[g] = sum;
+  }
+}
+
+// The least losses of the four quarters that a test makes with each later one, `meet`: by class and
+// test, what the rows lose that go left at both.
+WIDE void quarters(const Small* meet, const Small* left, const Small* all, size_t classes, size_t n,
+                   size_t f, Small* low) {
+  for (size_t q = 0; q < 4; ++q) std::fill_n(low + q * n, n, std::numeric_limits<Small>::max());
+  for (size_t c = 0; c < classes; ++c) {
+    const Small mine = left[c * n + f], others = all[c] - mine;
+    for (size_t g = f + 1; g < n; ++g) {
+      const Small a = meet[c * n + g], rest = left[c * n + g] - a;
+      low[g] = std::min<Small>(low[g], a);
+      low[n + g] = std::min<Small>(low[n + g], mine - a);
+      low[2 * n + g] = std::min<Small>(low[2 * n + g], rest);
+      low[3 * n + g] = std::min<Small>(low[3 * n + g], others - rest);
+    }
+  }
+}
+
 // What is known of the two sides of each test of a feature, by places: the rows on the left.
 // [0] holds for trees whose leaves may be of any size, and goes up and down the feature (MONO,
 // DEL); [1] for leaves of the least size, and goes to fewer rows only (DEL).
@@ -702,6 +772,96 @@ struct Checker {
     return found;
   }
 
+  // Whether a sample has a check of depth two.
+  bool sampled() {
+    rules.insert("TWO");
+    dice ^= dice << 13, dice ^= dice >> 7, dice ^= dice << 17;
+    const bool taken = share >= 1 || static_cast<double>(dice >> 11) < share * 9007199254740992.0;
+    ++(taken ? pairs : skipped);
+    return taken;
+  }
+
+  // At most two levels on some rows of a view, where every feature has two ranks: what a leaf, a
+  // split and two levels lose follows from how many rows of a kind go left at two tests.
+  void few(const Bits& bits, const vector<std::uint64_t>& rows, int depth, Int most_leaves,
+           Int target) {
+    const size_t classes = p.classes.size(), words = bits.words, kinds = p.most.size() - 1;
+    vector<Small> all(classes, 0);
+    vector<std::uint64_t> of_kind(kinds * words);
+    vector<size_t> met, features;  // kinds, and features that part the rows
+    for (size_t k = 0; k < kinds; ++k) {
+      Small sum = 0;
+      for (size_t w = 0; w < words; ++w) {
+        of_kind[k * words + w] = rows[w] & bits.kind[k * words + w];
+        sum += static_cast<Small>(__builtin_popcountll(of_kind[k * words + w]));
+      }
+      for (size_t c = 0; c < classes; ++c) all[c] += sum * static_cast<Small>(p.loss[k][c]);
+      if (sum > 0) met.push_back(k);
+    }
+    const Int alone = p.price + *std::min_element(all.begin(), all.end());
+    demand(alone >= target, "a leaf loses less than is claimed");
+    if (depth == 0) return;
+    for (size_t f = 0; f < p.features.size(); ++f) {
+      bool lower = false, upper = false;
+      for (size_t w = 0; w < words; ++w) {
+        lower = lower || (rows[w] & bits.left[f * words + w]);
+        upper = upper || (rows[w] & ~bits.left[f * words + w]);
+      }
+      if (lower && upper) features.push_back(f);
+    }
+    const size_t n = features.size();
+    vector<Small> counts(n);
+    vector<Small> left(classes * n, 0), meet(classes * n), low(4 * n);
+    vector<Int> leaf[2], best[2];
+    const auto add = [&](size_t k, size_t from, vector<Small>& to) {
+      for (size_t c = 0; c < classes; ++c) {
+        const Small loss = static_cast<Small>(p.loss[k][c]);
+        for (size_t g = from; loss && g < n; ++g) to[c * n + g] += loss * counts[g];
+      }
+    };
+    for (size_t k : met) {
+      count(&of_kind[k * words], bits, features, 0, counts.data());
+      add(k, 0, left);
+    }
+    for (size_t f = 0; f < n; ++f) {
+      Int lower = kLargest, upper = kLargest;
+      for (size_t c = 0; c < classes; ++c) {
+        lower = std::min(lower, Int{left[c * n + f]});
+        upper = std::min(upper, Int{all[c]} - left[c * n + f]);
+      }
+      leaf[0].push_back(lower + p.price);
+      leaf[1].push_back(upper + p.price);
+      demand(lower + upper + 2 * p.price >= target, "a single split loses less than is claimed");
+    }
+    if (depth == 1 || !sampled()) return;
+    best[0] = leaf[0];
+    best[1] = leaf[1];
+    vector<std::uint64_t> both(words);
+    for (size_t f = 0; f < n; ++f) {
+      std::fill(meet.begin(), meet.end(), Small{0});
+      for (size_t k : met) {
+        for (size_t w = 0; w < words; ++w)
+          both[w] = of_kind[k * words + w] & bits.left[features[f] * words + w];
+        count(both.data(), bits, features, f + 1, counts.data());
+        add(k, f + 1, meet);
+      }
+      quarters(meet.data(), left.data(), all.data(), classes, n, f, low.data());
+      for (size_t g = f + 1; g < n; ++g) {
+        const auto lower = [&](Int& to, size_t one, size_t other) {
+          to = std::min(to, Int{low[one * n + g]} + low[other * n + g] + 2 * p.price);
+        };
+        lower(best[0][f], 0, 1);
+        lower(best[1][f], 2, 3);
+        lower(best[0][g], 0, 2);
+        lower(best[1][g], 1, 3);
+      }
+    }
+    for (size_t f = 0; f < n; ++f)
+      demand((most_leaves == 3 ? std::min(best[0][f] + leaf[1][f], leaf[0][f] + best[1][f])
+                               : best[0][f] + best[1][f]) >= target,
+             "a tree of depth two loses less than is claimed");
+  }
+
   // At most two levels: a leaf, a split, and TWO.
   void low(const View& v, int depth, Int most_leaves, int state, Int least, Int target) {
     const Int alone = leaves(v, 0, false).back();
@@ -713,12 +873,7 @@ struct Checker {
         leaf[side].push_back(p.after(state, f) < 0 ? vector<Int>() : leaves(v, f, side));
     demand(stump(v, leaf, least) >= target, "a single split loses less than is claimed");
     if (depth == 1) return;
-    rules.insert("TWO");
-    if (share < 1) {
-      dice ^= dice << 13, dice ^= dice >> 7, dice ^= dice << 17;
-      if (static_cast<double>(dice >> 11) >= share * 9007199254740992.0) return void(++skipped);
-    }
-    ++pairs;
+    if (!sampled()) return;
     const Int flat = std::min(alone, stump(v, leaf, 1));
     Int sum = static_cast<Int>(v.rows());
     for (Index k : v.kind) sum += 2 * p.most[k];
@@ -821,11 +976,19 @@ struct Checker {
 
   // The judgement: every tree on the rows of a view, of at most this depth and so many leaves, each
   // of at least `least` rows, allowed in this state of the path, loses at least `target`.
-  void claim(const View& v, int depth, Int most_leaves, int state, Int least, Int target) {
+  void claim(View& v, int depth, Int most_leaves, int state, Int least, Int target) {
+    if (begun(depth, most_leaves, target)) show(v, depth, most_leaves, state, least, target);
+  }
+  // Whether there is anything to show; no more levels and leaves than make a difference.
+  bool begun(int& depth, Int& most_leaves, Int target) {
     ++steps;
-    if (target <= p.price) return void(rules.insert("ZERO"));
     most_leaves = std::min(most_leaves, Int{1} << depth);
     depth = static_cast<int>(std::min<Int>(depth, most_leaves - 1));
+    if (target > p.price) return true;
+    rules.insert("ZERO");
+    return false;
+  }
+  void show(View& v, int depth, Int most_leaves, int state, Int least, Int target) {
     if (depth >= 3) {
       const Int how = read();
       demand(how <= 1, "a step of an unknown kind");
@@ -841,7 +1004,7 @@ struct Checker {
 
   // SPLIT and STAIR: for every division of the leaves and every feature, bounds at some tests close
   // all others. WHOLE: a bound for trees of one level less on all rows.
-  void split(const View& v, int depth, Int most_leaves, int state, Int least, Int target) {
+  void split(View& v, int depth, Int most_leaves, int state, Int least, Int target) {
     rules.insert("SPLIT");
     demand(leaves(v, 0, false).back() >= target, "a leaf loses less than is claimed");
     const bool sized = least > 1;
@@ -850,6 +1013,7 @@ struct Checker {
       rules.insert("WHOLE");
       claim(v, depth - 1, most_leaves, state, least, flat);
     }
+    if (p.by_bits) v.find_bits(p.most.size() - 1);
     if (most_leaves < 2 * half) rules.insert("LEAVES");
     for (Int l = std::max<Int>(1, most_leaves - half); l <= std::min(half, most_leaves - 1); ++l)
       for (size_t f = 0; f < p.features.size(); ++f) {
@@ -891,9 +1055,18 @@ struct Checker {
         demand(side ? other <= t : other >= t, "an interval of no tests");
       }
       const Int value = read();
-      claim(
-          side ? part(v, f, other, v.rows(), t, v.rows(), idle) : part(v, f, 0, other, 0, t, idle),
-          depth, side ? right : left, state, bit < 2 ? 1 : least, value);
+      int levels = depth;
+      Int most_leaves = side ? right : left;
+      if (begun(levels, most_leaves, value)) {
+        const size_t from = side ? other : 0, to = side ? v.rows() : other;
+        if (p.by_bits && levels <= 2) {
+          rules.insert("LEAF");
+          few(v.bits, v.places(f, from, to), levels, most_leaves, value);
+        } else {
+          View rows = part(v, f, from, to, side ? t : 0, side ? v.rows() : t, idle);
+          show(rows, levels, most_leaves, state, bit < 2 ? 1 : least, value);
+        }
+      }
       for (size_t u = std::min(t, other); u <= std::max(t, other); ++u)
         s.add(bit >= 2, side, u, value);
     }
@@ -990,7 +1163,7 @@ int run(const string& file, const string& text, const char* steps, const string&
                 reinterpret_cast<const unsigned char*>(steps),
                 reinterpret_cast<const unsigned char*>(file.data()) + file.size(),
                 {}};
-  const View all = whole(p);
+  View all = whole(p);
   // Depth first: the claim that all trees of the tree's depth are no better, and that of one level
   // less none keeps the rules.
   const int asked = p.least_depth && held ? tree.depth : p.depth;

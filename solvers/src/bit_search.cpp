@@ -96,10 +96,13 @@ Plan BitSearch<T>::split(const BitView& view, int test, const Plan& pass, const 
 
 template <class T>
 Outcome BitSearch<T>::solve(BitNode& view, int level, Shape shape, Loss upper, Loss lower) {
+  if (control_.log) control_.log->last = -1;
   const Loss leaf = leaf_loss(view);
+  // A certificate has no rule for what any split costs beside the rows that no test parts.
   const Loss hopeless = each_ * problem_.hopeless(view.members),
-             least_split = hopeless + 2 * price_ + least_toll(view);
+             least_split = hopeless + price_ + (control_.log ? 0 : price_ + least_toll(view));
   lower = std::max(lower, price_ + hopeless);
+  if (control_.log && (lower >= upper || leaf <= lower || view.tests() == 0)) note_points();
   if (lower >= upper) {
     ++counters.pruned_lower;
     return {lower, false, {}};
@@ -121,7 +124,7 @@ Outcome BitSearch<T>::child(const BitNode& view, int level, int test, bool pass,
                             Loss upper, Loss lower) {
   const auto& passes =
       problem_.passes[static_cast<std::size_t>(view.ids[static_cast<std::size_t>(test)])];
-  const bool cached = shape.depth >= 3;
+  const bool cached = shape.depth >= 3 && !control_.log;
   BitCache::Key key{};
   if (cached) {
     key = BitCache::key(part(view.members, passes, pass), shape,
@@ -149,6 +152,9 @@ Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, 
   // The bound of a shallower tree of the same rows is not the root's.
   const bool root = level == 0 && shape.depth == problem_.problem.depth;
   Outcome best = solve(view, level, odt::shape(shape.depth - 1, shape.leaves), upper, lower);
+  ProofLog* const log = control_.log;
+  const std::int32_t logged = log ? log->open(best.value, log->last) : -1;
+  if (log && root) log->roots.push_back(logged);
   if (!best.exact) best = {upper, false, {}};
   depth_three(view);
   const DepthThree<T>& three = view.three;
@@ -171,8 +177,10 @@ Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, 
   const auto both = [&](std::size_t s, std::size_t t) { return weight_of(view, s, t); };
   const Loss rows = view.weight, furthest = furthest_rate(view) * (shape.depth - 1);
   const int half = full_leaves(shape.depth - 1);
-  for (int l = std::max(1, shape.leaves - half);
-       l <= std::min(half, shape.leaves - 1) && best.value > lower; ++l) {
+  const int fewest = std::max(1, shape.leaves - half), most = std::min(half, shape.leaves - 1);
+  for (int l = fewest; l <= most && best.value > lower; ++l) {
+    const Division division{static_cast<std::size_t>(l - fewest),
+                            static_cast<std::size_t>(most - fewest + 1)};
     const Shape shapes[2] = {odt::shape(shape.depth - 1, l),
                              odt::shape(shape.depth - 1, shape.leaves - l)};
     const bool same = shapes[0].leaves == shapes[1].leaves;
@@ -182,6 +190,7 @@ Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, 
     // has not: these lose no more, and pay no more on the way, than the worst. What the other
     // side's path has paid for, this one's may have to.
     const auto spread = [&](std::size_t s, bool pass, Loss value) {
+      if (log) return;  // a certificate carries bounds along one feature only
       const Loss own = both(s, s), size = pass ? own : rows - own;
       const Loss own_load = load_of(view, s, s), load = pass ? own_load : view.load - own_load;
       for (std::size_t t = 0; t < n; ++t) {
@@ -215,7 +224,10 @@ Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, 
         }
         if (shape.leaves >= full_leaves(shape.depth))
           raise_bound(std::max(lower, std::min(open, cutoff())));
-        if (answer_.value <= best.value && answer_.bound >= cutoff()) return best;
+        if (answer_.value <= best.value && answer_.bound >= cutoff()) {
+          if (log) log->last = logged;
+          return best;
+        }
       }
       // A round of tests under one upper bound, merged in order: threads change nothing but the
       // time.
@@ -239,6 +251,8 @@ Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, 
       else if (!round.empty())
         work(0, 0);
       for (Split& s : round) {
+        for (int side = 0; log && side < 2; ++side)
+          note(view, logged, s.test, side == 0, s.value[side], s.node[side], division);
         spread(static_cast<std::size_t>(s.test), true, s.value[0]);
         spread(static_cast<std::size_t>(s.test), false, s.value[1]);
         const Loss value = s.value[0] + s.value[1] + s.toll;
@@ -255,6 +269,10 @@ Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, 
     }
   }
   if (root && best.value <= lower) raise_bound(best.value);
+  if (log) {
+    log->nodes[static_cast<std::size_t>(logged)].points = best.value <= lower;
+    log->last = logged;
+  }
   return best;
 }
 
@@ -269,7 +287,28 @@ void BitSearch<T>::evaluate(const BitNode& view, int level, const Shape (&shapes
     if (s.value[side] >= limit) break;
     s.side[side] = child(view, level, s.test, side == 0, shapes[side], limit, s.value[side]);
     s.value[side] = std::max(s.value[side], s.side[side].value);
+    if (control_.log) s.node[side] = control_.log->last;
   }
+}
+
+// Writes down a bound on a side of a test, for all cuts that part the rows alike.
+template <class T>
+void BitSearch<T>::note(const BitView& view, std::int32_t node, int test, bool pass, Loss value,
+                        std::int32_t child, Division division) {
+  if (value <= price_) return;
+  const auto id = static_cast<std::size_t>(view.ids[static_cast<std::size_t>(test)]);
+  for (const BitProblem::Twin& twin : problem_.twins[id]) {
+    const std::size_t at = twin.exchanged ? division.of - 1 - division.at : division.at;
+    control_.log->nodes[static_cast<std::size_t>(node)].records.push_back(
+        {static_cast<std::uint32_t>(twin.feature), twin.bound, 0, child, value,
+         static_cast<std::uint16_t>(at), ProofLog::any, pass == twin.exchanged});
+  }
+}
+
+template <class T>
+void BitSearch<T>::note_points() {
+  control_.log->last = control_.log->open(0, -1);
+  control_.log->nodes.back().points = true;
 }
 
 template <class T>
@@ -310,6 +349,8 @@ RootAnswer BitSearch<T>::run(Result& result, const RootAnswer& start) {
                            answer_.bound + problem_.offset, {&out.plan});
       }
       control_.check();
+      if (control_.log && depth == goal.depth && control_.log->last >= 0)
+        control_.log->roots.push_back(control_.log->last);
     }
     if (!gap_used_)
       answer_.bound = std::min(upper, answer_.value);

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <map>
 #include <numeric>
-#include <set>
 
 #include "odt/equal_rows.hpp"
 
@@ -157,7 +156,7 @@ std::vector<std::size_t> BitProblem::cheapest_first(bool& alike) const {
 
 void BitProblem::make_tests() {
   const Problem& p = problem;
-  std::set<std::pair<int, std::vector<std::uint64_t>>>
+  std::map<std::pair<int, std::vector<std::uint64_t>>, std::size_t>
       seen;  // a test that costs more elsewhere is no repeat
   bool alike = true;
   for (std::size_t f : cheapest_first(alike))
@@ -173,10 +172,19 @@ void BitProblem::make_tests() {
           std::all_of(column.begin(), column.end(), [](auto w) { return w == 0; }) ||
           std::all_of(other.begin(), other.end(), [](auto w) { return w == 0; });
       const int kind = alike ? 0 : p.column[f];
-      if (trivial || seen.count({kind, column}) || seen.count({kind, other})) continue;
-      seen.insert({kind, column});
-      passes.push_back(column);
-      tests.push_back({static_cast<int>(f), r + 1});
+      if (trivial) continue;
+      const int feature = static_cast<int>(f);
+      const auto same = seen.find({kind, column}), exchanged = seen.find({kind, other});
+      if (same != seen.end()) {
+        twins[same->second].push_back({feature, r + 1, false});
+      } else if (exchanged != seen.end()) {
+        twins[exchanged->second].push_back({feature, r + 1, true});
+      } else {
+        seen.emplace(std::make_pair(kind, column), tests.size());
+        passes.push_back(column);
+        tests.push_back({feature, r + 1});
+        twins.push_back({{feature, r + 1, false}});
+      }
     }
 }
 

@@ -189,8 +189,9 @@ class Writer {
   void write(std::int32_t id, const Rows& rows, Claim claim, Loss target) {
     if (target <= p_.leaf_price || !normal(claim)) return;
     if (id < 0) throw Hole{};
-    number(1);
     const ProofLog::Node& node = log_.nodes[static_cast<std::size_t>(id)];
+    number(node.points ? 0 : 1);
+    if (node.points) return;
     const Loss flat = closes(id, rows, claim, target, 0) ? 0 : node.flat;
     number(static_cast<std::uint64_t>(flat));
     if (flat)
@@ -390,6 +391,7 @@ std::string certificate(const Dataset& data, const ProofLog& log, Loss& bound) {
   Loss best = 0;
   std::int32_t root = -1;
   for (auto id = log.roots.rbegin(); id != log.roots.rend() && best < bound; ++id) {
+    if (log.nodes[static_cast<std::size_t>(*id)].points) continue;  // as `points` has it
     const Loss shown = Writer(data, log).shown(*id, rows, claim, bound);
     if (shown > best) best = shown, root = *id;
   }

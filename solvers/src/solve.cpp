@@ -132,7 +132,7 @@ std::optional<RootAnswer> prove_on_bits(const Dataset& data, Control& control, R
 
 RootAnswer prove(const Dataset& data, Control& control, Result& result, const RootAnswer& start) {
   const Problem& p = data.problem;
-  if (!control.options().certify)
+  if (!control.log || p.paths.weight.empty())
     if (const auto answer = prove_on_bits(data, control, result, start)) return *answer;
   result.method = "sorted";
   const bool narrow = *std::max_element(p.distinct.begin(), p.distinct.end()) < 65535;

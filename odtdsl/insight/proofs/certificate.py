@@ -110,12 +110,6 @@ def _uncovered(core: Core) -> Iterator[str]:
     if core.targets is not None:
         yield "it predicts numbers"
         return
-    for family in core.families:
-        name = core.columns[family.column]
-        if family.kind == "bin":
-            yield f"`{name}` is cut into bins"
-        if family.kind == "threshold" and family.missing is not None:
-            yield f"the column `{name}` has missing cells"
     rules = plain_of(core)
     if rules is None:
         found = plain_rules(core)
@@ -194,6 +188,11 @@ def _feature(
     name = core.columns[family.column]
     column = rows.data.columns[name]
     levels = [str(level) for level in column.type.levels]
+    if family.kind == "bin":
+        at = family.bins[test]
+        low = "-inf" if at == 0 else repr(float(family.values[at]))
+        high = "inf" if at == len(family.values) - 2 else repr(float(family.values[at + 1]))
+        return ("in", name, low, high, *(["empty"] if family.missing == "left" else []))
     if test >= 0:
         left = [levels[int(family.values[test])]]
         return ("is", name, *left, *([""] if family.missing == "left" else []))
@@ -228,7 +227,7 @@ def _stage(
 
 
 def _tree(core: Core, rows: Rows, search: PlainSearch, node: TreeNode) -> Iterator[str]:
-    from odtdsl.predictors.nodes import Equals, Leaf, Threshold
+    from odtdsl.predictors.nodes import Equals, InBin, Leaf, Threshold
 
     if isinstance(node, Leaf):
         yield f"leaf\t{node.label}\n"
@@ -238,6 +237,8 @@ def _tree(core: Core, rows: Rows, search: PlainSearch, node: TreeNode) -> Iterat
         family = core.families[index]
         if core.columns[family.column] != node.feature:
             continue
+        if family.missing is not None and family.missing != node.missing:
+            continue  # where no cell is missing, both sides of a learned one are the same
         if isinstance(node.test, Threshold) and test < 0:
             if column.numbers is not None:
                 threshold = repr(float(node.test.value))
@@ -247,6 +248,11 @@ def _tree(core: Core, rows: Rows, search: PlainSearch, node: TreeNode) -> Iterat
                 below = family.values[:-1] if cuts is None else family.values[cuts]
                 threshold = str(int((below < level).sum()))
             break
+        if isinstance(node.test, InBin) and test >= 0:
+            _, _, low, *_ = _feature(core, rows, index, test, None)
+            if float(low) == node.test.low:
+                threshold = "0"
+                break
         if not isinstance(node.test, Equals) or test < 0:
             continue
         if column.type.levels[int(family.values[test])] == node.test.value:

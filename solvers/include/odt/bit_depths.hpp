@@ -225,6 +225,13 @@ Outcome BitSearch<T>::depth_three_outcome(BitNode& view, Loss upper) {
   std::size_t best = 0;
   for (std::size_t t = 1; t < view.tests(); ++t)
     if (value(t) < value(best)) best = t;
+  if (ProofLog* const log = control_.log) {
+    log->last = log->open(0, -1);
+    for (std::size_t t = 0; t < view.tests(); ++t)
+      for (const bool pass : {true, false})
+        note(view, log->last, static_cast<int>(t), pass, (pass ? three.pass : three.fail)[t], -1,
+             {0, 1});
+  }
   Outcome out{value(best), false, {}};
   const Loss leaf = leaf_loss(view);
   if (leaf <= out.value) {

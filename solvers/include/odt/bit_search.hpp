@@ -16,6 +16,7 @@
 #include "odt/control.hpp"
 #include "odt/dataset.hpp"
 #include "odt/plan.hpp"
+#include "odt/proof_log.hpp"
 #include "odt/root.hpp"
 #include "odt/workers.hpp"
 
@@ -83,7 +84,13 @@ class BitSearch {
     bool pass_first;
     Loss value[2];
     Outcome side[2];
-    Loss toll;  // what the test itself costs
+    Loss toll;                        // what the test itself costs
+    std::int32_t node[2] = {-1, -1};  // of the log
+  };
+
+  // How the leaves are divided between the sides: which way, of how many.
+  struct Division {
+    std::size_t at, of;
   };
 
   void evaluate(const BitNode& view, int level, const Shape (&shapes)[2], Loss upper, Split& split);
@@ -126,6 +133,9 @@ class BitSearch {
   Plan split(const BitView& view, int test, const Plan& pass, const Plan& fail) const;
   BitNode& view_at(int level);
   void raise_bound(Loss bound);
+  void note(const BitView& view, std::int32_t node, int test, bool pass, Loss value,
+            std::int32_t child, Division division);
+  void note_points();
 
   const BitProblem& problem_;
   Loss price_, each_;  // of a leaf, of an error of weight one

@@ -56,7 +56,14 @@ struct BitProblem {
   std::int32_t every_group[2] = {0, 0};  // first and one beyond the last
   std::int32_t load_groups[2] = {0, 0};  // those of costs, if apart
   std::vector<Test> tests;
-  std::vector<std::uint32_t> order;  // table position -> row
+  // A cut that parts all rows as a test does, or with its sides exchanged. The test itself is one.
+  struct Twin {
+    int feature;
+    std::uint32_t bound;
+    bool exchanged;
+  };
+  std::vector<std::vector<Twin>> twins;  // per test
+  std::vector<std::uint32_t> order;      // table position -> row
   std::size_t member_words = 0;
   std::vector<std::vector<std::uint64_t>> passes;  // per test, over table positions
 

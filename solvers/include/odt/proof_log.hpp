@@ -35,10 +35,11 @@ class ProofLog {
     Loss flat = 0;  // what no tree of one level less undercuts on the same rows
     std::int32_t flat_child = -1;
     std::vector<Record> records;
+    bool points = false;  // rows that no test parts lose as much by themselves
   };
 
   std::int32_t open(Loss flat, std::int32_t flat_child) {
-    nodes.push_back({flat, flat_child, {}});
+    nodes.push_back({flat, flat_child, {}, false});
     return static_cast<std::int32_t>(nodes.size()) - 1;
   }
 
