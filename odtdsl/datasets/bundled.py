@@ -19,6 +19,7 @@ from odtdsl.datasets.cells import (
     with_levels,
 )
 from odtdsl.datasets.request import DataRequest
+from odtdsl.datasets.shipped import shipped
 from odtdsl.datasets.table import RawColumn, Table
 
 BUNDLED = ("breast_cancer", "diabetes", "digits", "iris", "linnerud", "wine")
@@ -38,9 +39,11 @@ def read_sklearn(request: DataRequest) -> Table:
     """
     if request.name not in BUNDLED:
         raise _unknown(request.name)
-    from sklearn import datasets
+    bunch: Any = shipped(request.name)
+    if bunch is None:
+        from sklearn import datasets
 
-    bunch = getattr(datasets, f"load_{request.name}")()
+        bunch = getattr(datasets, f"load_{request.name}")()
     marks = Marks.of(request.na)
     columns = [
         column_from_numbers(str(name), values, marks=marks)
