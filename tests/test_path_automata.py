@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from random_cores import HERE, random_sample
 
+from odtdsl.backends.exact import path_states
 from odtdsl.backends.exact import paths as exact_paths
 from odtdsl.backends.greedy.paths import PathRules
 from odtdsl.problem.ir.automata import (
@@ -235,3 +237,38 @@ def test_a_clause_about_rows_is_not_of_paths() -> None:
         for clause in random_sample(rng, rules=4).core.clauses:
             assert on_paths(clause) == (clause.scope is Scope.PATH)
     assert on_paths(Clause(scope=Scope.PATH, literals=(), origin=HERE))
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_sums_are_stepped_many_at_once_as_one_by_one(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same states in the same order, whether sums are numbers or Python's own."""
+    rng = random.Random(500 + seed)
+    core = random_sample(rng, rules=rng.randint(1, 4), monotone=False).core
+    budgets = [
+        Clause(
+            scope=Scope.PATH,
+            literals=tuple(
+                SignedAtom(
+                    atom=Budget(
+                        measure=random_measure(rng, len(core.columns)), at_most=rng.randint(-2, 9)
+                    ),
+                    positive=rng.random() < 0.7,
+                )
+                for _ in range(rng.choice([1, 1, 1, 2]))
+            ),
+            origin=HERE,
+        )
+        for _ in range(rng.randint(1, 2))
+    ]
+    core = replace(core, clauses=(*core.clauses, *budgets))
+    found = exact_paths.paths(core, 4)
+    monkeypatch.setattr(path_states.SumLane, "fits", staticmethod(lambda *_: False))
+    alone = exact_paths.paths(core, 4)
+    assert (found.next == alone.next).all()
+    assert found.need == alone.need
+    assert (found.leaf_rules, found.split_rules) == (alone.leaf_rules, alone.split_rules)
+    assert found.closed == alone.closed
+    assert len(found.delta) == len(alone.delta)
+    assert all((a == b).all() for a, b in zip(found.delta, alone.delta, strict=True))

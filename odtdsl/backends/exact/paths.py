@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from odtdsl.datasets.table import IntArray
-from odtdsl.problem.ir.automata import (
-    PathRule,
-    Payments,
-    State,
-    columns_of_splits,
-    rules_of_paths,
+from odtdsl.backends.exact.path_states import (
+    KeptLane,
+    Product,
+    SumLane,
+    lane_of_rule,
+    lane_of_sum,
 )
+from odtdsl.datasets.table import BoolArray, IntArray
+from odtdsl.problem.ir.automata import PathRule, Payments, columns_of_splits, rules_of_paths
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (
     Budget,
@@ -39,20 +40,12 @@ class TooManyStates(Exception):
     """The rules on paths tell more than `MOST_STATES` paths apart."""
 
 
-@dataclass(frozen=True, slots=True)
-class _PathState:
-    """All that later splits and the leaf can ask about a path.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Open:
+    """By state, whether rows can meet the clauses of a scope, and those that they must meet."""
 
-    Attributes
-    ----------
-    rules
-        By rule of `_StateSearch.rules` its state.
-    kept
-        By measure of `_StateSearch.sums` what is not paid again.
-    """
-
-    rules: tuple[State, ...]
-    kept: tuple[frozenset[int], ...]
+    stands: BoolArray
+    rules: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -138,89 +131,75 @@ class _StateSearch:
 
     # ---- states
 
-    def step(self, place: _PathState, column: int) -> _PathState:
-        return _PathState(
-            rules=tuple(
-                rule.step(state, column)
-                for rule, state in zip(self.rules, place.rules, strict=True)
-            ),
-            kept=tuple(
-                payments.add((0, kept), column)[1]
-                for payments, kept in zip(self.sums, place.kept, strict=True)
-            ),
-        )
+    def build(self) -> Paths:
+        """The automaton, state by state from the root."""
+        self.lanes = [lane_of_rule(rule, self.depth) for rule in self.rules]
+        self.kept = [lane_of_sum(payments, self.depth) for payments in self.sums]
+        states = Product([*self.lanes, *self.kept])
+        rows: list[npt.NDArray[np.int32]] = []
+        layer = np.zeros(1, dtype=np.int64)
+        for level in range(self.depth + 1):
+            before = len(states)
+            following = np.full((len(layer), len(self.core.columns)), -1, dtype=np.int32)
+            if level < self.depth and self.columns:
+                may = np.flatnonzero(self._open(states, layer, Scope.SPLIT).stands)
+                after = states.step(layer[may], self.columns)
+                following[may[:, None], list(self.columns)] = after
+            if len(states) > MOST_STATES:
+                raise TooManyStates
+            rows.append(following)
+            layer = np.arange(before, len(states))
+        return self._finish(states, np.concatenate(rows))
 
-    def open_rules(self, place: _PathState, scope: Scope) -> tuple[int, ...] | None:
-        """Indices of clauses that rows must meet; None where no rows can."""
-        found: list[int] = []
-        for index, (clause, rule) in enumerate(
+    def _open(self, states: Product, numbers: IntArray, scope: Scope) -> _Open:
+        """What the clauses of a scope ask of the rows of these states."""
+        stands = np.ones(len(numbers), dtype=np.bool_)
+        asked: dict[int, list[int]] = {}
+        for index, (clause, at) in enumerate(
             zip(self.clauses[scope], self.scoped[scope], strict=True)
         ):
-            if self.rules[rule].holds(place.rules[rule]):
-                continue
-            if not any(isinstance(literal.atom, Linear) for literal in clause.literals):
-                return None
-            found.append(index)
-        return tuple(found)
+            held = self.lanes[at].holds()[states.parts[numbers, at]]
+            if any(isinstance(literal.atom, Linear) for literal in clause.literals):
+                for state in np.flatnonzero(~held).tolist():
+                    asked.setdefault(state, []).append(index)
+            else:
+                stands &= held
+        rules: list[tuple[int, ...]] = [()] * len(numbers)
+        for state, indices in asked.items():
+            rules[state] = tuple(indices) if stands[state] else ()
+        return _Open(stands=stands, rules=tuple(rules))
 
-    def build(self) -> Paths:
-        first = _PathState(
-            rules=tuple(rule.start for rule in self.rules),
-            kept=(frozenset(),) * len(self.sums),
+    def _finish(self, states: Product, following: npt.NDArray[np.int32]) -> Paths:
+        every = np.arange(len(states))
+        leaf, path, split = (
+            self._open(states, every, scope) for scope in (Scope.LEAF, Scope.PATH, Scope.SPLIT)
         )
-        index, states, rows = {first: 0}, [first], []
-        layer = [first]
-        for level in range(self.depth + 1):
-            following: list[_PathState] = []
-            for state in layer:
-                row = np.full(len(self.core.columns), -1, dtype=np.int32)
-                if level < self.depth and self.open_rules(state, Scope.SPLIT) is not None:
-                    for column in self.columns:
-                        after = self.step(state, column)
-                        if after not in index:
-                            index[after] = len(states)
-                            states.append(after)
-                            following.append(after)
-                            if len(states) > MOST_STATES:
-                                raise TooManyStates
-                        row[column] = index[after]
-                rows.append(row)
-            layer = following
-        return self._finish(states, np.array(rows, dtype=np.int32))
-
-    def _finish(self, states: list[_PathState], following: npt.NDArray[np.int32]) -> Paths:
-        leaf = [self.open_rules(state, Scope.LEAF) for state in states]
-        path = [self.open_rules(state, Scope.PATH) for state in states]
-        ends = np.array([a is not None and b is not None for a, b in zip(leaf, path, strict=True)])
-        need = np.where(ends, 0, NEVER)
+        need = np.where(leaf.stands & path.stands, 0, NEVER)
         for _ in range(self.depth):
             below = np.where(following >= 0, need[following], NEVER).min(axis=1, initial=NEVER)
             need = np.minimum(need, below + 1)
         need = np.minimum(need, NEVER)
         dead = (following >= 0) & (need[following] >= NEVER)
-        split = [self.open_rules(state, Scope.SPLIT) or () for state in states]
         return Paths(
             next=np.where(dead, -1, following).astype(np.int32),
             need=tuple(need.tolist()),
-            leaf_rules=tuple(rules or () for rules in leaf),
-            split_rules=tuple(split),
+            leaf_rules=leaf.rules,
+            split_rules=split.rules,
             closed=closed(np.where(dead, -1, following), need, first=int(self.asks_root)),
             delta=tuple(
-                self._delta([state.kept[index] for state in states], following, payments)
-                for index, payments in enumerate(self.sums)
+                self._delta(lane, states.parts[:, len(self.lanes) + index], following)
+                for index, lane in enumerate(self.kept)
             ),
         )
 
     def _delta(
-        self,
-        kept: list[frozenset[int]],
-        following: npt.NDArray[np.int32],
-        payments: Payments,
+        self, lane: SumLane | KeptLane, numbers: IntArray, following: npt.NDArray[np.int32]
     ) -> npt.NDArray[np.int64]:
+        """int64 (n_states, n_columns): what a test adds where one may stand, else 0."""
         change = np.zeros(following.shape, dtype=np.int64)
-        for state, column in np.argwhere(following >= 0).tolist():
-            change[state, column] = payments.add((0, kept[state]), column)[0]
-        return change
+        for column in self.columns:
+            change[:, column] = lane.added(numbers, column)
+        return np.where(following >= 0, change, 0)
 
 
 def _paid_by_test(measure: PathMeasure, tests: Counter[int]) -> PathMeasure:

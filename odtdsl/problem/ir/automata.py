@@ -9,9 +9,13 @@ column each. `problem.ir.paths` says what holds on a finished path.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable
+from dataclasses import dataclass
 from math import inf
 from typing import Any, Protocol
 
+import numpy as np
+
+from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (
     Atom,
@@ -51,29 +55,43 @@ class Payments:
 
     start: Paid
     """What a path without tests has paid."""
+    each: list[int]
+    """By column, what every test of it adds."""
+    once: list[list[tuple[int, int]]]
+    """By column, the key and amount of what its first test adds."""
 
     def __init__(self, measure: PathMeasure, columns: Collection[int]) -> None:
         self.start = (measure.constant, frozenset())
-        self._each = [price + measure.per_split for price in measure.per_test]
-        self._once: list[list[tuple[int, int]]] = [
+        self.each = [price + measure.per_split for price in measure.per_test]
+        self.once = [
             [(column, price)] if price else [] for column, price in enumerate(measure.once)
         ]
         for index, shared in enumerate(measure.shared):
             for column in shared.columns if shared.amount else ():
-                self._once[column].append((~index, shared.amount))
-        prices = {column: (self._each[column], self._once[column]) for column in columns}
+                self.once[column].append((~index, shared.amount))
+        prices = {column: (self.each[column], self.once[column]) for column in columns}
         self._falls = _Falls(prices, 1)
         self._rises = _Falls(prices, -1)
 
     def add(self, before: Paid, column: int) -> Paid:
         """What a path has paid after one more test."""
         total, kept = before
-        total += self._each[column]
-        for key, amount in self._once[column]:
+        total += self.each[column]
+        for key, amount in self.once[column]:
             if key not in kept:
                 total += amount
                 kept |= {key}
         return total, kept
+
+    @property
+    def amounts(self) -> dict[int, int]:
+        """By key what is paid once."""
+        return {key: amount for keys in self.once for key, amount in keys}
+
+    def reach(self, tests: int) -> int:
+        """What the size of a sum over so many tests never passes."""
+        dearest = max(map(abs, self.each), default=0)
+        return abs(self.start[0]) + tests * dearest + sum(map(abs, self.amounts.values()))
 
     def least(self, before: Paid, left: int | None) -> float:
         """A bound that the numerator is never below, where at most `left` tests follow.
@@ -185,6 +203,7 @@ class _Order:
 
 class _Budget:
     def __init__(self, atom: Budget, columns: Collection[int]) -> None:
+        self.columns = columns
         self.at_most = atom.at_most
         self.payments = Payments(atom.measure, columns)
         self.start = self.payments.start
@@ -197,6 +216,65 @@ class _Budget:
         if self.payments.most(seen, left) <= self.at_most:
             return True
         return False if self.payments.least(seen, left) > self.at_most else None
+
+    def bounds(self, *, positive: bool) -> SumBounds:
+        prices = [self.payments.each[column] for column in self.columns]
+        return SumBounds(
+            at_most=self.at_most,
+            positive=positive,
+            amounts={k: amount for c in self.columns for k, amount in self.payments.once[c]},
+            falls=min(prices, default=0) < 0,
+            rises=max(prices, default=0) > 0,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SumBounds:
+    """What a literal asks of sums, many at once.
+
+    Attributes
+    ----------
+    at_most, positive
+        The budget, and whether it is to be kept or broken.
+    falls, rises
+        Whether a test can lower (raise) a sum again and again.
+    amounts
+        By key what later tests can still pay once.
+    """
+
+    at_most: int
+    positive: bool
+    amounts: dict[int, int]
+    falls: bool
+    rises: bool
+
+    def holds(self, totals: IntArray) -> BoolArray:
+        """bool: whether the literal holds on paths with these sums."""
+        kept: BoolArray = (totals <= self.at_most) == self.positive
+        return kept
+
+    def known(self, totals: IntArray, rebates: IntArray, charges: IntArray) -> IntArray:
+        """1 where it holds on every path that goes on, -1 where on none, 0 where that depends.
+
+        Parameters
+        ----------
+        totals
+            Sums so far.
+        rebates, charges
+            What of negative and positive amounts is still to be paid once.
+        """
+        kept = (
+            np.zeros(totals.shape, dtype=np.bool_)
+            if self.rises
+            else (totals + charges <= self.at_most)
+        )
+        broken = (
+            np.zeros(totals.shape, dtype=np.bool_)
+            if self.falls
+            else (totals + rebates > self.at_most)
+        )
+        found: IntArray = np.where(kept, 1, np.where(broken, -1, 0))
+        return found if self.positive else -found
 
 
 class _Root:
@@ -272,6 +350,15 @@ class PathRule:
         self._machines = [(_machine(one.atom, columns), one.positive) for one in self.literals]
         self._steps: dict[tuple[State, int, int | None], State] = {}
         self.start = self.settled(tuple(one.start for one, _ in self._machines), None)
+
+    def single_budget(self) -> tuple[Payments, SumBounds] | None:
+        """What a rule asks of sums, where it is a budget alone."""
+        if len(self._machines) != 1:
+            return None
+        machine, positive = self._machines[0]
+        if not isinstance(machine, _Budget):
+            return None
+        return machine.payments, machine.bounds(positive=positive)
 
     def step(self, state: State, column: int, left: int | None = None) -> State:
         """The state after a test; `left` tests may follow at most, None for any number."""
