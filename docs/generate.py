@@ -286,8 +286,9 @@ def _parameters(name: str, command: click.Command) -> Iterator[str]:
     for parameter in command.params:
         said = str(getattr(parameter, "help", "") or "")
         if isinstance(parameter, click.Argument):
-            word = str(parameter.name).upper()
-            words.append(word if parameter.required else f"[{word}]")
+            shown = parameter.metavar or str(parameter.name).upper()
+            word = shown.strip("[]")
+            words.append(word if parameter.required or parameter.metavar == word else f"[{word}]")
             arguments.append((f"`{word}`", said))
         else:
             options.append((_option(parameter), said))

@@ -55,7 +55,7 @@ def command(*args: str) -> list[str]:
     return [sys.executable, "-m", "odtdsl", *args]
 
 
-@pytest.mark.parametrize(("command", "option"), [("decode", "--assignment"), ("tune", "--vary")])
+@pytest.mark.parametrize(("command", "option"), [("tune", "--vary")])
 def test_an_option_that_a_command_needs_is_missed(spec, command, option):
     missing = odt(command, spec(IRIS))
     assert missing.exit_code == 2

@@ -142,3 +142,63 @@ def test_the_command(tmp_path: Path) -> None:
     found = json.loads(odt("evaluate", "t.json", "rows.csv", "--json").stdout)
     assert found["parts"][0]["measures"][0]["value"] == 1
     assert odt("evaluate", "t.json", "rows.csv", "--by", "y2").returncode == 1
+
+
+def test_log_loss_and_roc_are_those_of_scikit_learn() -> None:
+    rng = np.random.default_rng(5)
+    x = rng.integers(0, 12, size=90)
+    y = np.where(rng.random(90) < 0.25, x < 6, x >= 6)
+    frame = {"x": x.tolist(), "y": ["yes" if one else "no" for one in y]}
+    model = solved(frame, "data frame target y tree depth <= 2 minimize errors then leaves")
+    found = evaluate(model, read_frame(frame), draws=100)
+    shares = model.predict_proba(frame)
+    assert values(found)["log loss"] == pytest.approx(metrics.log_loss(y, shares))
+    false, true, least = metrics.roc_curve(y, shares[:, 1], drop_intermediate=False)
+    np.testing.assert_allclose(found.parts[0].roc, np.stack([false, true, least], axis=1))
+
+
+def test_survival_is_measured_with_intervals() -> None:
+    rows: dict[str, Any] = odtdsl.datasets.survival(rows=300)
+    del rows["true_hazard"]
+    spec = "data frame target survival months event died tree depth <= 1 minimize survival_loss"
+    result = odtdsl.solve(spec, frame=rows, test_frame=rows)
+    assert result.model is not None
+    assert result.test is not None
+    found = evaluate(result.model, read_frame(rows), draws=100, by="stage")
+    concordance, brier = found.parts[0].measures
+    assert result.test.measures == (("concordance", concordance.value), ("brier", brier.value))
+    assert concordance.low < concordance.value < concordance.high
+    assert sum(part.rows for part in found.parts[1:]) == 300
+    said = rows | {"died": ["Yes" if died else "no" for died in rows["died"]]}
+    said["died"][7] = said["months"][9] = None
+    again = evaluate(result.model, read_frame(said), draws=100)
+    assert (again.left_out, again.parts[0].rows) == (2, 298)
+
+
+def test_choices_are_measured_beside_each_choice_for_everybody() -> None:
+    rows = {"age": [20, 30, 60, 70], "none": [4, 4, 0, 0], "drug": [1, 1, 3, 3]}
+    spec = "data frame target choice {none, drug} by reward tree depth <= 1 maximize expected_reward"
+    found = evaluate(solved(rows, spec), read_frame(rows), draws=100)
+    expected = {"mean of the choices": 3.5, "always none": 2.0, "always drug": 2.0}
+    assert values(found) == expected
+
+
+def test_a_spec_adds_its_rules_and_a_greedy_tree(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("x,g,y\n" + "1,a,no\n2,b,no\n3,a,yes\n4,b,yes\n" * 5)
+    (tmp_path / "later.csv").write_text("x,g,y\n1,a,no\n2,b,yes\n9,a,yes\n")
+    (tmp_path / "spec.odt").write_text(
+        'data "rows.csv", test 40% target y tree depth <= 1 minimize errors '
+        "rule all: accuracy >= 90%"
+    )
+    odt = [sys.executable, "-m", "odtdsl"]
+    solve = [*odt, "solve", "spec.odt", "--out", "tree.json"]
+    subprocess.run(solve, cwd=tmp_path, check=True, capture_output=True)
+    asked = [*odt, "evaluate", "spec.odt", "tree.json", "later.csv"]
+    done = subprocess.run(asked, cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert "greedy tree" in done.stdout
+    assert "on the 3 test rows" in done.stdout
+    assert "all   NO     0.666667" in done.stdout
+    told = subprocess.run([*asked, "--json"], cwd=tmp_path, check=True, capture_output=True)
+    found = json.loads(told.stdout)
+    assert found["spec"]["rows"] == 3
+    assert [one["model"] for one in found["beside"]] == ["greedy tree"]

@@ -8,9 +8,14 @@ import pytest
 
 from odtdsl.base import methods
 from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.driver.alternatives import Alternatives
+from odtdsl.driver.comparison import Comparison
+from odtdsl.driver.pipeline import Plan
 from odtdsl.driver.result import Result
 from odtdsl.insight.explanations.curves import Curve
+from odtdsl.insight.explanations.explanation import Explanation
 from odtdsl.insight.tuning.result import Tuning
+from odtdsl.interfaces.api import Model
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
 
@@ -18,6 +23,10 @@ OF = {
     "OdtError": (OdtError,),
     "Model": (Tree, Diagram),
     "Result": (Result,),
+    "Explanation": (Explanation,),
+    "Plan": (Plan,),
+    "Comparison": (Comparison,),
+    "Alternatives": (Alternatives,),
     "Curve": (Curve,),
     "Tuning": (Tuning,),
 }
@@ -32,6 +41,30 @@ def test_every_method_has_its_function(name: str, home: str) -> None:
     assert all(callable(getattr(kind, attribute)) for kind in OF[owner])
 
 
+@pytest.mark.parametrize(
+    ("given", "told"), [({"age": [1, 2]}, "Model().data(rows)"), ("data frame", "odtdsl.parse")]
+)
+def test_a_model_of_rows_or_of_a_text_says_what_to_write(given: object, told: str) -> None:
+    with pytest.raises(OdtError) as raised:
+        Model(given)  # type: ignore[arg-type]
+    assert raised.value.diagnostics[0].code == "U401"
+    assert told in raised.value.diagnostics[0].helps[0]
+
+
 def test_a_name_without_a_function_is_an_error() -> None:
     with pytest.raises(KeyError):
         methods.method("Tree.fly")
+
+
+def test_values_print_as_their_commands_do() -> None:
+    rows = {"age": [20, 30, 40, 50], "ill": ["no", "yes", "no", "yes"]}
+    model = Model().data(rows).target("ill").tree(depth=1).minimize("errors")
+    model.rule("few", "leaves <= 2")
+    for told, first in (
+        (model.plan(), "back end: exact"),
+        (model.explain(), "feasible: a tree satisfies all rules"),
+        (model.curve("few"), "the best tree for every bound of `few`"),
+        (model.compare(backends=["exact"]), "back end  status"),
+        (model.alternatives(), "tree 1: 1; 2 leaves"),
+    ):
+        assert str(told).startswith(first), str(told)

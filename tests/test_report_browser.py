@@ -174,7 +174,7 @@ def test_the_script_routes_as_the_model_does(browser: Any, name: str, tmp_path: 
     facts = facts_of(model, rows)
     rowwise = (
         "const rows = odtReport.given.rows;"
-        "return rows.numbers.map((_, i) => odtReport.follow(rows.cells.map(c => c[i])))"
+        "return rows.names.map((_, i) => odtReport.follow(rows.cells.map(c => c[i])))"
     )
     expected = np.zeros(rows.n_rows, dtype=int)
     for one in facts.nodes:

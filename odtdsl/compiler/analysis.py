@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,7 +27,7 @@ from odtdsl.compiler.statements import Statements, sort_statements
 from odtdsl.compiler.targets import TargetPart, declared_target
 from odtdsl.datasets import readers
 from odtdsl.datasets.dataset import ColumnType, Dataset
-from odtdsl.datasets.request import DataRequest
+from odtdsl.datasets.request import DataRequest, TestFile
 from odtdsl.datasets.split import Division
 from odtdsl.datasets.table import Table
 from odtdsl.language import ast
@@ -88,6 +88,7 @@ def analyse(
     test_frame: Any = None,
     data: str | None = None,
     test: str | None = None,
+    other: str | None = None,
     settings: Mapping[str, ast.Expr] | None = None,
     division: Division | None = None,
     files: Files = readers,
@@ -106,6 +107,9 @@ def analyse(
         The rows where the spec says `data frame`, and test rows for them.
     data, test
         Files that replace the spec's paths (relative to the current folder).
+    other
+        A file whose rows are the test rows, while those of training are chosen as the spec says:
+        with a share for testing in the spec, `test` would train on all rows.
     settings
         Values that replace those of `let` names.
     division
@@ -132,8 +136,11 @@ def analyse(
     place: ast.Node | None = None if data is not None else statements.data.source
     try:
         table = files.read(request, base=base or Path(), frame=frame)
-        place = None if test is not None else _test_file(statements.data) or place
-        test_table = files.read_test(request, base=base or Path(), test_frame=test_frame)
+        place = None if test or other else _test_file(statements.data) or place
+        tested = request
+        if other is not None:
+            tested = replace(request, test=TestFile(path=str(Path(other).absolute())))
+        test_table = files.read_test(tested, base=base or Path(), test_frame=test_frame)
     except OdtError as error:
         reporter.adopt(error, place)
         reporter.check()
@@ -281,6 +288,7 @@ class _Analyser:
             # trees of hyperplanes are diagrams too
             diagram=isinstance(statements.skeleton, ast.Diagram) or planes,
             hyperplanes=planes,
+            plane_tree=planes and not isinstance(statements.skeleton, ast.Diagram),
         )
 
     def _finished(

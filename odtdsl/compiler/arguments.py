@@ -172,12 +172,7 @@ class Arguments:
                 "T220", f"`{word}` belongs to {where}", at, label=label, helps=(hint,)
             )
         if self.namespace.diagram and not term.on_diagrams and self.scope is not Scope.SPLIT:
-            raise self.reporter.error(
-                "T221",
-                f"`{word}` is not defined for a diagram, which has one terminal per class",
-                at,
-                helps=("to bound the rows at a node write `forall split: size >= 10%`",),
-            )
+            raise self._on_diagrams(word, at)
         if self.namespace.hyperplanes and term.kind is Kind.THRESHOLD:
             raise self.reporter.error(
                 "T222",
@@ -186,6 +181,16 @@ class Arguments:
                 helps=("remove the rule, or write `splits axis`",),
             )
         return term
+
+    def _on_diagrams(self, word: str, at: ast.Node) -> StatementError:
+        """That a word of leaves has no meaning where all rows of a class end at one terminal."""
+        helps = ["to bound the rows at a node write `forall split: size >= 10%`"]
+        what = "a diagram, which has"
+        if self.namespace.plane_tree:
+            what = "a tree of hyperplane splits, which is solved as a diagram with"
+            helps.append("for rules on leaves leave `splits hyperplane` out")
+        message = f"`{word}` is not defined for {what} one terminal per class"
+        return self.reporter.error("T221", message, at, helps=tuple(helps))
 
     def _other_target(self, term: Term, word: str, at: ast.Node) -> StatementError:
         target = self.namespace.target

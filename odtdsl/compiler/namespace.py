@@ -54,6 +54,10 @@ class Namespace:
     lets: Mapping[str, ast.Let]
     diagram: bool
     hyperplanes: bool = False
+
+    plane_tree: bool = False
+    """Whether the diagram is a tree of hyperplanes to the user."""
+
     opening: list[str] = field(default_factory=list)
 
     @cached_property

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 from odtdsl.auditor.audit import Audit, audit
 from odtdsl.backends.base import Limits, Report, Status
@@ -21,6 +21,7 @@ from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.base.interrupts import interruptible
 from odtdsl.base.limits import DECIMAL
 from odtdsl.base.memory import Guard
+from odtdsl.base.methods import method
 from odtdsl.base.numbers import as_number, only
 from odtdsl.driver.overrides import Overrides, overridden
 from odtdsl.driver.result import Result
@@ -228,6 +229,10 @@ class Alternatives:
     seen: int
     seconds: float
     counters: tuple[tuple[str, int], ...] = field(default=(), repr=False)
+
+    def __str__(self) -> str:
+        """What `odt solve --near` prints: the first trees, and what all share."""
+        return cast(str, method("Alternatives.__str__")(self))
 
     @property
     def status(self) -> Status:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from odtdsl.backends.base import Status
 from odtdsl.backends.quotients import linear
 from odtdsl.backends.registry import back_end
 from odtdsl.base.back_ends import Variant, entry_of, names, read_variant, variants
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
+from odtdsl.base.methods import method
 from odtdsl.base.numbers import as_number
 from odtdsl.driver.choice import choose
 from odtdsl.driver.overrides import Overrides
@@ -51,6 +52,10 @@ class Comparison:
     """The same problem on several back ends, in the order of preference."""
 
     entries: tuple[Entry, ...]
+
+    def __str__(self) -> str:
+        """What `odt compare` prints."""
+        return cast(str, method("Comparison.__str__")(self))
 
     @property
     def ran(self) -> tuple[Result, ...]:

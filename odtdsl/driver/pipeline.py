@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Unpack, cast
 
 from odtdsl.auditor.audit import Audit, audit
 from odtdsl.backends.answers import same, unfounded, with_model
@@ -31,6 +31,7 @@ from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.base.interrupts import interruptible
 from odtdsl.base.limits import counting
 from odtdsl.base.memory import Guard
+from odtdsl.base.methods import method
 from odtdsl.datasets.digest import digest
 from odtdsl.driver.choice import (
     Choice,
@@ -87,6 +88,10 @@ class Plan:
     choice: Choice
     sizes: tuple[tuple[tuple[str, int], ...], ...]
     support: tuple[Supported, ...]
+
+    def __str__(self) -> str:
+        """What `odt plan` prints."""
+        return cast(str, method("Plan.__str__")(self))
 
     @property
     def size(self) -> tuple[tuple[str, int], ...]:

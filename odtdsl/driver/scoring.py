@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from odtdsl.auditor.audit import AuditOfRows, audit_rows, values_of
 from odtdsl.auditor.results import audit_to_json
-from odtdsl.base.diagnostics.model import Diagnostic
+from odtdsl.base.diagnostics.model import Diagnostic, error
 from odtdsl.base.frozen import dataclass
 from odtdsl.base.numbers import as_number
 from odtdsl.base.tasks import Part
@@ -18,6 +18,7 @@ from odtdsl.predictors.predictor import Predictor
 
 if TYPE_CHECKING:
     from odtdsl.datasets.dataset import Dataset, Value
+    from odtdsl.datasets.table import BoolArray, FloatArray, IntArray, RawColumn, Table
     from odtdsl.problem.ir.problem import TargetDecl
     from odtdsl.problem.ir.rows import Rows
 
@@ -121,6 +122,22 @@ class TestScore:
         return found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resampled:
+    """What a task measures on samples of rows.
+
+    Attributes
+    ----------
+    known
+        bool (n_rows,): whose truth is known.
+    measures
+        Of the rows at these places, which may repeat; NaN for what is undefined.
+    """
+
+    known: BoolArray
+    measures: Callable[[IntArray], dict[str, float]]
+
+
 class ScorePart(Part):
     """The scores of a task."""
 
@@ -147,9 +164,26 @@ class ScorePart(Part):
         """What is doubtful about a model on its training rows."""
         return ()
 
+    def resampled(self, model: Predictor, table: Table) -> Resampled | None:
+        """The measures of any sample of rows as read; None where they come from counts alone.
+
+        Raises
+        ------
+        OdtError
+            U217: a truth that the task cannot read.
+        """
+        return None
+
     @abstractmethod
     def measure(self, words: Collection[str]) -> str:
         """The measure of held-out rows, where none is asked for; `words` are of the objective."""
+
+
+def numbers_of(column: RawColumn) -> FloatArray:
+    """A truth that is a number; NaN where it is missing. U217 where a cell is something else."""
+    if column.numbers is None:
+        raise error("U217", f"the truth `{column.name}` is not a column of numbers")
+    return column.numbers
 
 
 def output_score(model: Predictor, rows: Rows, data: Dataset) -> OutputScore | None:

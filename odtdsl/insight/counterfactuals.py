@@ -113,6 +113,8 @@ def _frozen(tree: Tree, frozen: Iterable[str]) -> frozenset[str]:
 
 def _one_row(tree: Tree, rows: Rows, row: object) -> Table:
     """The cells of a training row by its number, or of a row that is given."""
+    if isinstance(row, Table):
+        return row
     if isinstance(row, int | np.integer) and not isinstance(row, bool):
         at = np.flatnonzero(rows.data.row_numbers == int(row))
         if not at.size:

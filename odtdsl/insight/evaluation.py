@@ -8,26 +8,36 @@ draws of a million rows cost no more than those of a hundred.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from odtdsl.base.diagnostics.model import error
+from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.base.numbers import as_number
-from odtdsl.base.tasks import tasks
 from odtdsl.datasets.dataset import Value
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray, RawColumn, Table
+from odtdsl.driver.pipeline import solve
+from odtdsl.driver.scoring import Resampled, ScorePart, TestScore, numbers_of, score
 from odtdsl.predictors.leaves import leaf_shares
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.wording import label_text
 
+if TYPE_CHECKING:
+    from odtdsl.compiler import Analysis
+
 DRAWS = 2000
+GREEDY_SECONDS = 10.0
+"""Of the greedily grown tree that a model is measured beside."""
+_LEAST_SHARE = float(np.finfo(np.float64).eps)
+"""What a class without training rows at a leaf counts as in the log loss, as in scikit-learn's."""
 LEVEL = 0.95
 MOST_GROUPS = 20
 _MOST_CELLS = 2**26
 """Of numbers drawn at a time."""
+_LEAST_SAMPLES, _MOST_SAMPLED = 100, 2 * 10**5
+"""Of samples whose measures are computed row by row: how many, and rows of all."""
 _MOST_DRAWN = 2 * 10**8
 """Of numbers: fewer draws are made of more rows, whose intervals are narrow anyway."""
 
@@ -74,6 +84,10 @@ class Part:
     calibration
         For each leaf that rows reach: its number, the rows, the class that it predicts, the share
         of that class in training (what `predict_proba` says) and here; empty for numbers.
+    roc
+        Of two classes, for the second: the false and the true positive rate, and the least share at
+        a leaf that counts as positive, infinite at first; empty where only one class is among the
+        rows.
     """
 
     group: str | None
@@ -81,6 +95,7 @@ class Part:
     measures: tuple[Measure, ...]
     confusion: tuple[tuple[int, ...], ...] = ()
     calibration: tuple[tuple[int, int, str, float, float], ...] = ()
+    roc: tuple[tuple[float, float, float], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """All of it as values of JSON."""
@@ -92,6 +107,10 @@ class Part:
             "calibration": [
                 {"leaf": leaf, "rows": rows, "predicts": label, "expected": p, "observed": q}
                 for leaf, rows, label, p, q in self.calibration
+            ],
+            "roc": [
+                {"false_positive_rate": x, "true_positive_rate": y, "least_share": as_number(least)}
+                for x, y, least in self.roc
             ],
         }
 
@@ -112,6 +131,11 @@ class Evaluation:
         Rows whose truth is missing, or a class that the model does not know.
     parts
         All rows first, then the groups by the number of their rows.
+    score
+        The objective and every rule of a spec on these rows, beside the best constant; None without
+        a spec. Rows without a known truth are not in it.
+    beside
+        Other models on all rows, with their names.
     """
 
     target: tuple[str, ...]
@@ -119,10 +143,14 @@ class Evaluation:
     by: str | None
     left_out: int
     parts: tuple[Part, ...]
+    score: TestScore | None = None
+    beside: tuple[tuple[str, Part], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """All of it as values of JSON."""
-        return {
+        told = {} if self.score is None else {"spec": self.score.to_json()}
+        return told | {
+            "beside": [{"model": name, **part.to_json()} for name, part in self.beside],
             "target": list(self.target),
             "classes": list(self.classes),
             "by": self.by,
@@ -140,7 +168,7 @@ def evaluate(
     Parameters
     ----------
     model
-        Of classes or of numbers.
+        Of any kind.
     table
         The rows, with the columns of the target.
     by
@@ -151,7 +179,7 @@ def evaluate(
     Raises
     ------
     OdtError
-        As `Predictor.apply`. U217: no such column, a target that is not measured, no row
+        As `Predictor.apply`. U217: no such column, a truth that cannot be read, no row
         with a known truth, or too many groups.
     """
     wanted = [*model.targets, *([by] if by is not None else [])]
@@ -165,13 +193,12 @@ def evaluate(
                 if name != by
                 else (),
             )
-    if tasks()[model.target_kind][0].estimator not in ("Classifier", "Regressor"):
-        raise error(
-            "U217",
-            f"models of the kind `{model.target_kind}` are not measured on rows alone",
-            helps=("`odt audit SPEC MODEL --data FILE` tells the objective and all rules on them",),
-        )
-    measured = _Classes(model, table) if model.classes else _Numbers(model, table)
+    sampled = ScorePart.of(model.target_kind).resampled(model, table)
+    measured: _Classes | _Numbers | _Sampled
+    if sampled is not None:
+        measured = _Sampled(sampled)
+    else:
+        measured = _Classes(model, table) if model.classes else _Numbers(model, table)
     if not measured.known.any():
         raise error("U217", f"no row of {table.name} has a known `{model.targets[0]}`")
     rng = np.random.default_rng(seed)
@@ -185,6 +212,40 @@ def evaluate(
         left_out=int((~measured.known).sum()),
         parts=tuple(parts),
     )
+
+
+def evaluate_under(
+    analysis: Analysis,
+    model: Predictor,
+    table: Table,
+    *,
+    by: str | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> Evaluation:
+    """As `evaluate`, with the objective and the rules of a spec on the same rows, its test rows.
+
+    Of classes and numbers a tree that is grown greedily from the same training rows, as CART does
+    it, under the same rules, is measured beside.
+    """
+    found = evaluate(model, table, by=by, draws=draws, seed=seed)
+    beside = []
+    if (grown := _greedy(analysis)) is not None:
+        other = evaluate(grown, table, draws=draws, seed=seed)
+        beside.append(("greedy tree", other.parts[0]))
+    test = analysis.test
+    told = None if test is None or not test.n_rows else score(model, test, analysis.rows)
+    return replace(found, score=told, beside=tuple(beside))
+
+
+def _greedy(analysis: Analysis) -> Predictor | None:
+    """A greedily grown tree that keeps the rules; None where there is none, or none was found."""
+    if analysis.problem.target.kind not in ("class", "number"):
+        return None
+    try:
+        return solve(analysis, backend="greedy", seconds=GREEDY_SECONDS).model
+    except OdtError:
+        return None
 
 
 def _groups(column: RawColumn, known: BoolArray) -> Iterator[tuple[str, BoolArray]]:
@@ -252,6 +313,7 @@ class _Classes:
             measures=tuple(measures),
             confusion=tuple(map(tuple, confusion.tolist())),
             calibration=tuple(self._calibration(both[0])),
+            roc=tuple(self._roc(both[0])) if many == 2 else (),
         )
 
     def _measures(self, counts: IntArray) -> Iterator[tuple[str, FloatArray]]:
@@ -272,6 +334,8 @@ class _Classes:
         missed = ((np.eye(len(self.names)) - self.shares[:, None, :]) ** 2).sum(axis=2)
         halved = 2 if len(self.names) == 2 else 1  # of two classes one says it all
         yield "Brier score", _ratio((counts * missed).sum(axis=(1, 2)), halved * n)
+        surprise = -np.log(np.clip(self.shares, _LEAST_SHARE, 1))
+        yield "log loss", _ratio((counts * surprise).sum(axis=(1, 2)), n)
         f1 = _ratio(2 * hit, classes + said)
         for label, name in enumerate(self.names):
             yield f"recall({name})", recall[:, label]
@@ -292,6 +356,19 @@ class _Classes:
         below = negative.cumsum(axis=1) - negative / 2
         pairs = positive.sum(axis=1) * negative.sum(axis=1)
         return _ratio((positive * below).sum(axis=1), pairs)
+
+    def _roc(self, counts: IntArray) -> Iterator[tuple[float, float, float]]:
+        """The points of the curve of the second class, from (0, 0) to (1, 1)."""
+        scores, at = np.unique(self.shares[:, 1], return_inverse=True)
+        ends = np.zeros((len(scores), 2))
+        np.add.at(ends, at, counts)
+        of = ends.sum(axis=0)
+        if not of.all():
+            return
+        reached = np.cumsum(ends[::-1], axis=0) / of
+        yield 0.0, 0.0, float("inf")
+        for (false, true), least in zip(reached.tolist(), scores[::-1].tolist(), strict=True):
+            yield false, true, least
 
     def _calibration(self, counts: IntArray) -> Iterator[tuple[int, int, str, float, float]]:
         for leaf, label in enumerate(self.predicted.tolist()):
@@ -338,7 +415,7 @@ class _Numbers:
 
     def __init__(self, model: Predictor, table: Table) -> None:
         self.targets = model.targets
-        columns = [_numbers(table.columns[name]) for name in model.targets]
+        columns = [numbers_of(table.columns[name]) for name in model.targets]
         self.truth = np.stack(columns, axis=1)
         self.outputs = model.outputs(table)
         self.known: BoolArray = np.asarray(~np.isnan(self.truth).any(axis=1))
@@ -374,7 +451,28 @@ class _Numbers:
             yield f"R2{of}", 1 - _ratio(squared, np.maximum(square - mean**2, 0))
 
 
-def _numbers(column: RawColumn) -> FloatArray:
-    if column.numbers is None:
-        raise error("U217", f"the truth `{column.name}` is not a column of numbers")
-    return column.numbers
+# ---- what else a task measures
+
+
+class _Sampled:
+    """Rows whose measures are computed anew for each draw."""
+
+    def __init__(self, of: Resampled) -> None:
+        self.known, self.of = of.known, of
+
+    def part(
+        self, group: str | None, rows: BoolArray, draws: int, rng: np.random.Generator
+    ) -> Part:
+        """The measures of some rows."""
+        at = np.flatnonzero(rows)
+        n = len(at)
+        draws = min(draws, max(_LEAST_SAMPLES, _MOST_SAMPLED // n))
+        drawn = [self.of.measures(at[rng.integers(0, n, size=n)]) for _ in range(draws)]
+        return Part(
+            group=group,
+            rows=n,
+            measures=tuple(
+                _measure(name, value, np.array([one[name] for one in drawn]))
+                for name, value in self.of.measures(at).items()
+            ),
+        )

@@ -47,7 +47,7 @@ def missing_notes(
     table
         The training rows, of which those with a missing cell are counted at each split.
     names
-        The features of which a cell can be missing, as `Problem.may_miss` has them.
+        The features of which a cell can be missing, as `Rows.may_miss` has them.
     """
     graph = model.graph()
     if not any(set(joint.features) & set(names) for joint in graph.joints):

@@ -19,6 +19,11 @@ register(
         "Result.report": "odtdsl.presentation.report.assembly:report",
         "Result.certify": "odtdsl.insight.proofs.certify:certify",
         "Result.why": "odtdsl.insight.counterfactuals:why",
+        "Explanation.__str__": "odtdsl.presentation.explanations:explanation_text",
+        "Plan.__str__": "odtdsl.presentation.console:plan_text",
+        "Comparison.__str__": "odtdsl.presentation.console:comparison_text",
+        "Alternatives.__str__": "odtdsl.presentation.console:alternatives_text",
+        "Curve.__str__": "odtdsl.presentation.explanations:curve_text",
         "Curve.to_svg": "odtdsl.presentation.charts.curve:to_svg",
         "Tuning.to_svg": "odtdsl.presentation.charts.tuning:to_svg",
     }

@@ -132,7 +132,7 @@ def model_text(model: Predictor) -> str:
 
 def result_text(result: Result) -> str:
     """What `odt solve` prints: the model, its status, and the audit."""
-    missing = False if result.rows is None else result.rows.problem.may_miss
+    missing = False if result.rows is None else result.rows.may_miss
     return "\n".join(answer(result, missing=missing))
 
 
@@ -448,3 +448,19 @@ def _uses(uses: Sequence[Use], most: int | None) -> Iterator[str]:
     yield from table(rows, indent="  ")
     if most is not None and len(uses) > most:
         yield f"  and {len(uses) - most} more"
+
+
+def plan_text(plan: Plan) -> str:
+    """A plan as `odt plan` prints it."""
+    return "\n".join(planned(plan))
+
+
+def comparison_text(comparison: Comparison) -> str:
+    """A comparison as `odt compare` prints it."""
+    return "\n".join(compared(comparison))
+
+
+def alternatives_text(found: Alternatives) -> str:
+    """A list of trees as `odt solve --near` prints it."""
+    rows = found.result.rows
+    return "\n".join(listed(found, missing=False if rows is None else rows.may_miss))

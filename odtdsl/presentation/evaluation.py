@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from odtdsl.driver.scoring import TestScore
 from odtdsl.insight.evaluation import LEVEL, Evaluation, Measure, Part
-from odtdsl.presentation.console import counted, table
+from odtdsl.presentation.console import audited_test, counted, table, test_lines
 
 
-def lines(found: Evaluation) -> Iterator[str]:
-    """An evaluation of a model, as text."""
+def lines(found: Evaluation, stages: Sequence[str] = ()) -> Iterator[str]:
+    """An evaluation of a model, as text; `stages` are those of the spec's objective."""
     first, *groups = found.parts
     said = f"; {counted(found.left_out, 'row')} left out: no truth, or an unknown class"
     yield f"{counted(first.rows, 'row')}{said if found.left_out else ''}"
@@ -32,15 +33,28 @@ def lines(found: Evaluation) -> Iterator[str]:
             for leaf, n, label, expected, observed in first.calibration
         ]
         yield from table([head, *rows], indent="  ")
+    if found.score is not None:
+        yield from _under_rules(found.score, stages)
+
+
+def _under_rules(score: TestScore, stages: Sequence[str]) -> Iterator[str]:
+    """The objective and the rules of the spec on these rows, beside the best constant."""
+    yield ""
+    yield from test_lines(score, stages)
+    if score.audit is not None and score.audit.lines:
+        yield ""
+        yield from audited_test(score.audit)
 
 
 def _measures(parts: list[Part], found: Evaluation) -> Iterator[str]:
     interval = f"{LEVEL:.0%} interval"
-    if len(parts) == 1:
+    if len(parts) == 1 and not found.beside:
         rows = [[m.name, _value(m.value), _interval(m)] for m in parts[0].measures]
         yield from table([["measure", "value", interval], *rows])
         return
     names = ["all rows", *(f"{found.by} = {part.group}" for part in parts[1:])]
+    names += [name for name, _ in found.beside]
+    parts = [*parts, *(part for _, part in found.beside)]
     yield from table(
         [
             ["measure", *names],

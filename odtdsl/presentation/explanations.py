@@ -32,6 +32,16 @@ def explained(found: Explanation) -> Iterator[str]:
     yield f"{found.backend}, {found.seconds:.2f} s, {searches}{undecided}"
 
 
+def explanation_text(found: Explanation) -> str:
+    """An explanation as `odt explain` prints it."""
+    return "\n".join(explained(found))
+
+
+def curve_text(curve: Curve) -> str:
+    """A curve as `odt explain --curve` prints it."""
+    return "\n".join(traced(curve))
+
+
 ENDED = {
     "tightest": "no tree satisfies a tighter bound",
     "points": "stopped at `--points`: there may be tighter bounds",

@@ -451,6 +451,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U321", "an invalid bound on the objective", ""),
     ("U322", "an option that no back end has, or a number that it does not take", ""),
     ("U323", "an invalid end of the search on the command line", ""),
+    ("U325", "a file given twice on the command line, or not at all", ""),
     ("U324", "an invalid memory limit on the command line", ""),
     ("U330", "a diagram with too many paths to audit", ""),
     ("U331", "generated data with too few rows or targets", ""),

@@ -112,6 +112,10 @@ class Curve:
     notes: tuple[str, ...] = ()
     warnings: tuple[Diagnostic, ...] = ()
 
+    def __str__(self) -> str:
+        """What `odt explain --curve` prints."""
+        return cast(str, method("Curve.__str__")(self))
+
     @property
     def status(self) -> Literal["feasible", "infeasible", "undecided"]:
         """Whether some tree satisfies the other rules."""

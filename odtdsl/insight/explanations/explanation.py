@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from odtdsl.auditor.results import AuditLine, lines_to_json
 from odtdsl.base.back_ends import proves
 from odtdsl.base.diagnostics.model import Diagnostic, Label
 from odtdsl.base.diagnostics.render import to_json
+from odtdsl.base.methods import method
 from odtdsl.base.numbers import as_number
 from odtdsl.base.source import Source
 from odtdsl.insight.explanations.nearest_bounds import Nearest, shown
@@ -113,6 +114,10 @@ class Explanation:
     source: Source | None = None
     warnings: tuple[Diagnostic, ...] = ()
     deepest: int | None = None
+
+    def __str__(self) -> str:
+        """What `odt explain` prints."""
+        return cast(str, method("Explanation.__str__")(self))
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """The conflicts with their source lines; or that nothing was decided."""

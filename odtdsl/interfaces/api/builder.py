@@ -38,7 +38,7 @@ class SpecBuilder:
         frame: Any = None,
         test_frame: Any = None,
     ) -> None:
-        self.spec = ast.Spec(statements=()) if spec is None else spec
+        self.spec = _checked(spec)
         self.source = source
         self.base = None if base is None else Path(base)
         self.frame = frame
@@ -490,3 +490,16 @@ class SpecBuilder:
                 start=start,
             )
         )
+
+
+def _checked(spec: ast.Spec | None) -> ast.Spec:
+    """The syntax tree that a model begins with; raises U401 for rows, texts and paths."""
+    if spec is None:
+        return ast.Spec(statements=())
+    if isinstance(spec, ast.Spec):
+        return spec
+    if isinstance(spec, str | Path):
+        helps = ("read a file with `odtdsl.load(path)`, a text with `odtdsl.parse(text)`",)
+    else:
+        helps = ("give rows to a call: `Model().data(rows).target(...)`",)
+    raise error("U401", f"`Model` takes no {type(spec).__name__}", helps=helps)

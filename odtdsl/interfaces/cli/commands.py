@@ -8,7 +8,7 @@ and on the page that `python -m docs.generate` writes.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields
 from importlib import import_module
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import click
 
 from odtdsl.base.back_ends import Value, offered, wishes_text
+from odtdsl.base.diagnostics.model import error
 from odtdsl.interfaces.cli.common import Problem, print_lines, run
 
 
@@ -51,6 +52,12 @@ class Option:
 class OfBackEnds:
     """A field that has the options of all back ends, each as `--NAME VALUE`, by their names."""
 
+
+ROLES = {"spec": "SPEC", "model": "MODEL", "rows": "DATA"}
+"""Arguments that are files and what help calls them, in the order in which all commands take them.
+"""
+
+_ROWS = (".csv", ".tsv", ".tab", ".parquet", ".arff", ".xlsx", ".txt")
 
 Spec = Annotated[Path, Argument(help="The .odt file.")]
 Json = Annotated[bool, Option("--json", help="Print one JSON object.")]
@@ -111,9 +118,14 @@ class OnSpec(Command):
     test: Test = None
     settings: Sets = None
 
-    def problem(self) -> Problem:
-        """The spec, with the options that change what it reads."""
-        return Problem(self.spec, self.data, self.test, self.settings)
+    def problem(self, rows: Path | None = None) -> Problem:
+        """The spec, with the options that change what it reads.
+
+        `rows` are tested in place of its own test rows; those of training stay.
+        """
+        if rows is not None and self.test is not None:
+            raise error("U325", "DATA and `--test` are the same: give one of them")
+        return Problem(self.spec, self.data, self.test, self.settings, rows)
 
 
 def command(kind: type[Command]) -> click.Command:
@@ -127,9 +139,21 @@ def command(kind: type[Command]) -> click.Command:
         as_json = bool(values.get("as_json"))
         for name in gathering:
             values[name] = {one.name: values.pop(one.name) for one in offered()}
+        values |= placed({name: values[name] for name in roles}, needed)
         given = {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}
         action = kind(**{name: v for name, v in given.items() if v != []})
         run(action.run, as_json)
+
+    roles = [name for name in ROLES if _is_argument(hints.get(name))]
+    needed = {field.name for field in fields(kind) if _is_required(field)}
+    if "model" in roles:  # files of several kinds: `odt` knows which is which
+        for parameter in parameters:
+            if parameter.name in roles:
+                word = ROLES[str(parameter.name)]
+                parameter.metavar = word if parameter.name in needed else f"[{word}]"
+                parameter.required = False
+    else:
+        roles = []
 
     text = " ".join((kind.__doc__ or "").split())
     return _Command(
@@ -171,6 +195,59 @@ class _Command(click.Command):
             raise
 
 
+def placed(files: Mapping[str, Path | None], needed: Collection[str]) -> dict[str, Path | None]:
+    """The files of a command as spec, model and rows, in whatever order they were given.
+
+    Parameters
+    ----------
+    files
+        By the names of the command's arguments, in the order of the help, as click read them.
+    needed
+        The arguments that must be given.
+
+    Raises
+    ------
+    click.UsageError
+        One that is needed is missing.
+    """
+    given = [path for path in files.values() if path is not None]
+    found: dict[str, Path | None] = dict.fromkeys(files)
+    rest = []
+    for path in given:
+        role = _role_of(path)
+        if role in found and found[role] is None:
+            found[role] = path
+        else:
+            rest.append(path)
+    free = [name for name, path in found.items() if path is None]
+    free.sort(key=lambda name: name not in needed)
+    for name, path in zip(sorted(free[: len(rest)], key=list(files).index), rest, strict=True):
+        found[name] = path
+    for name in files:
+        if name in needed and found[name] is None:
+            raise click.UsageError(f"Missing argument '{ROLES[name]}'.")
+    asked = [path for path in found.values() if path is not None]
+    if asked != given:
+        order = " ".join(ROLES[name] for name, path in found.items() if path is not None)
+        click.echo(f"the order is {order}: read as {' '.join(map(str, asked))}", err=True)
+    return found
+
+
+def _role_of(path: Path) -> str | None:
+    """What a file is by its name; None where the name does not say."""
+    suffix = path.suffix.lower()
+    known = {".odt": "spec", ".json": "model"} | dict.fromkeys((*_ROWS, "-"), "rows")
+    return known.get(suffix or str(path))
+
+
+def _is_argument(hint: Any) -> bool:
+    return hint is not None and isinstance(get_args(hint)[-1], Argument)
+
+
+def _is_required(field: Field[Any]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
+
+
 def _rank(parameter: click.Parameter) -> int:
     """Arguments first, what many commands share last; the order of fields within each."""
     if isinstance(parameter, click.Argument):
@@ -197,7 +274,7 @@ def _parameters(field: Field[Any], hint: Any) -> Iterator[click.Parameter]:
 
 def _parameter(field: Field[Any], hint: Any) -> click.Parameter:
     kind, told = get_args(hint)[0], get_args(hint)[-1]
-    required = field.default is MISSING and field.default_factory is MISSING
+    required = _is_required(field)
     default = None if required else field.default
     if isinstance(told, Argument):
         made = click.Argument([field.name], required=required, type=_type(kind, None))

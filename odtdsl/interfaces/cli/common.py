@@ -47,8 +47,10 @@ class Problem:
         data: str | None = None,
         test: str | None = None,
         sets: list[str] | None = None,
+        other: Path | None = None,
     ) -> None:
         self.path, self.data, self.test, self.sets = path, data, test, sets or []
+        self.other = other
 
     @cached_property
     def source(self) -> Source:
@@ -74,6 +76,7 @@ class Problem:
             base=self.path.parent,
             data=self.data,
             test=self.test,
+            other=None if self.other is None else str(self.other),
             settings=dict(_setting(text) for text in self.sets),
         )
 
@@ -214,7 +217,7 @@ def _report_file(failure: BaseException) -> None:
 
 def shows_missing(analysis: Analysis) -> frozenset[str]:
     """The features of which a text of the model says where missing cells go."""
-    return analysis.problem.may_miss
+    return analysis.rows.may_miss
 
 
 def missing_in(model: Predictor, analysis: Analysis) -> Notes:

@@ -8,7 +8,18 @@ from typing import Annotated
 
 import click
 
-from odtdsl.interfaces.cli.commands import Dot, Force, Formulation, Json, OnSpec, Option, Out, Svg
+from odtdsl.base.diagnostics.model import error
+from odtdsl.interfaces.cli.commands import (
+    Argument,
+    Dot,
+    Force,
+    Formulation,
+    Json,
+    OnSpec,
+    Option,
+    Out,
+    Svg,
+)
 from odtdsl.interfaces.cli.common import (
     OK,
     WRONG,
@@ -112,7 +123,8 @@ class Compile(OnSpec):
 class Decode(OnSpec):
     """Read another solver's answer to a file of `odt compile` as a tree or diagram, audited."""
 
-    assignment: Annotated[Path, Option(help="What the solver printed or wrote.")]
+    answer: Annotated[Path | None, Argument(help="What the solver printed or wrote.")] = None
+    assignment: Annotated[Path | None, Option(help="As ANSWER.")] = None
     to: Annotated[
         str | None, Option(help="lp, mps, mzn, cnf, wcnf or opb; default by the file's contents.")
     ] = None
@@ -126,6 +138,18 @@ class Decode(OnSpec):
     force: Force = False
     as_json: Json = False
 
+    def _assignment(self) -> Path:
+        """The answer, given as an argument or as an option."""
+        if (self.answer is None) == (self.assignment is None):
+            raise error(
+                "U325",
+                "the solver's answer must be given, once",
+                helps=("write `odt decode spec.odt answer.sol`",),
+            )
+        found = self.answer or self.assignment
+        assert found is not None, "one of them is given"
+        return found
+
     def run(self) -> int:
         """Turn a solver's answer to a written file into a tree or diagram, audited."""
         from odtdsl.base.back_ends import variant
@@ -134,18 +158,19 @@ class Decode(OnSpec):
         from odtdsl.driver.formulas.files import parse_bound
         from odtdsl.presentation import console
 
+        assignment = self._assignment()
         problem = self.problem()
-        reads = (*files_of(problem), ("the assignment", self.assignment))
+        reads = (*files_of(problem), ("the assignment", assignment))
         check_outputs({"out": self.out, "svg": self.svg, "dot": self.dot}, reads, self.force)
         if self.to is not None:
             formats.check_format(self.to)
         bounds = tuple(map(parse_bound, self.bound or ()))
-        text = read_text(self.assignment)
+        text = read_text(assignment)
         analysis = problem.analysis()
         result = formats.decode_text(
             analysis,
             text,
-            self.assignment,
+            assignment,
             self.to,
             variant(model=self.model),
             depth=self.depth,
@@ -162,7 +187,7 @@ class Decode(OnSpec):
                 print_json(result.to_json())
             else:
                 missing = shows_missing(analysis)
-                print_lines(console.decoded(result, self.assignment.name, missing=missing))
+                print_lines(console.decoded(result, assignment.name, missing=missing))
 
         notes = missing_in(result.model, analysis)
         deliver(answer, *pictures(result.model, self.out, self.svg, self.dot, notes=notes))

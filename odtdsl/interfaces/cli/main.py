@@ -29,7 +29,7 @@ app = group(
         "predict": "predict",
         "evaluate": "models",
         "audit": "models",
-        "why": "models",
+        "why": "why",
         "rules": "specs",
     },
     help="Optimal decision trees under domain rules, from a short .odt file.",

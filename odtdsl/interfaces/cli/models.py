@@ -1,14 +1,14 @@
-"""`odt audit`, `odt evaluate` and `odt why`: commands on saved models."""
+"""`odt audit` and `odt evaluate`: commands on saved models."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from odtdsl.base.diagnostics.model import error
 from odtdsl.interfaces.cli.commands import Argument, Command, Json, OnSpec, Option
-from odtdsl.interfaces.cli.common import OK, WRONG, print_json, print_lines, warn
+from odtdsl.interfaces.cli.common import OK, WRONG, Problem, print_json, print_lines, warn
 
 if TYPE_CHECKING:
     from odtdsl.datasets.request import DataRequest
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 class OnRows(Command):
     """A command about a saved model and the rows of a file."""
 
+    spec: Annotated[
+        Path | None, Argument(help="The .odt file; DATA is read as its data statement says.")
+    ] = None
     model: Annotated[Path, Argument(help="A saved tree, or a saved `solve --json`.")]
-    data: Annotated[Path, Argument(help="Rows: CSV, TSV, Parquet or ARFF.")]
+    rows: Annotated[Path, Argument(help="Rows: CSV, TSV, Parquet or ARFF.")]
     na: Annotated[
         list[str] | None,
         Option(help="A text that marks a missing value; without it, those of the spec."),
@@ -38,26 +41,45 @@ class OnRows(Command):
     def request(self, name: str, model: Predictor) -> DataRequest:
         """What to read: a file or stream of this name, with the options of the command.
 
-        Texts that mark missing values are those of the model where the command names none.
+        Those that it does not have are those of the spec, where there is one. Texts that mark
+        missing values are else those of the model.
         """
         from odtdsl.datasets.request import DataRequest
 
-        return DataRequest(
+        said = DataRequest(kind="file") if self.spec is None else written(self.spec)
+        marks = dict.fromkeys(mark for type_ in model.features for mark in type_.na)
+        return replace(
+            said,
             kind="file",
             name=name,
-            na=tuple(self.na or dict.fromkeys(m for type_ in model.features for m in type_.na)),
-            separator=self.separator,
-            decimal=self.decimal,
-            thousands=self.thousands,
-            header=not self.no_header,
-            encoding=self.encoding,
+            test=None,
+            na=tuple(self.na or said.na or marks),
+            separator=self.separator or said.separator,
+            decimal=self.decimal or said.decimal,
+            thousands=self.thousands or said.thousands,
+            header=said.header and not self.no_header,
+            encoding=self.encoding or said.encoding,
         )
 
-    def rows(self, model: Predictor) -> Table:
+    def table(self, model: Predictor) -> Table:
         """The rows of the file, as the model's spec marks missing cells."""
         from odtdsl.datasets.readers import read
 
-        return read(self.request(str(self.data.absolute()), model), base=Path())
+        return read(self.request(str(self.rows.absolute()), model), base=Path())
+
+
+def written(spec: Path) -> DataRequest:
+    """The data statement of a spec: how its files of rows are written."""
+    from odtdsl.compiler.context import Reporter
+    from odtdsl.compiler.sources import data_request
+    from odtdsl.datasets.request import DataRequest
+    from odtdsl.language import ast
+
+    problem = Problem(spec)
+    said = [one for one in problem.syntax.statements if isinstance(one, ast.Data)]
+    if not said:
+        return DataRequest(kind="file")
+    return data_request(said[0], Reporter(problem.source), data=None, test=None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,16 +93,25 @@ class Evaluate(OnRows):
 
     def run(self) -> int:
         """Print accuracy, recall, precision, ROC AUC and more, or the errors of numbers."""
-        from odtdsl.insight.evaluation import evaluate
+        from odtdsl.insight.evaluation import evaluate, evaluate_under
         from odtdsl.interfaces.api import load_model
         from odtdsl.presentation.evaluation import lines
 
         model = load_model(self.model)
-        found = evaluate(model, self.rows(model), by=self.by, draws=self.draws, seed=self.seed)
+        table = self.table(model)
+        stages: tuple[str, ...] = ()
+        if self.spec is None:
+            found = evaluate(model, table, by=self.by, draws=self.draws, seed=self.seed)
+        else:
+            analysis = Problem(self.spec, other=self.rows).analysis()
+            stages = tuple(stage.text for stage in analysis.problem.objective)
+            found = evaluate_under(
+                analysis, model, table, by=self.by, draws=self.draws, seed=self.seed
+            )
         if self.as_json:
             print_json(found.to_json())
         else:
-            print_lines(lines(found))
+            print_lines(lines(found, stages))
         return OK
 
 
@@ -91,6 +122,10 @@ class Audit(OnSpec):
     model: Annotated[
         Path | None,
         Argument(help="A saved tree, or a saved `solve --json`; not needed with --proof."),
+    ] = None
+    rows: Annotated[
+        Path | None,
+        Argument(help="Other rows, to tell the objective and every rule on."),
     ] = None
     proof: Annotated[Path | None, Option(help="Check a proof of `solve --proof`.")] = None
     sample: Annotated[
@@ -105,7 +140,8 @@ class Audit(OnSpec):
 
         if self.model is None and self.proof is None:
             raise error("U317", "nothing to audit", helps=("name a saved tree, or `--proof FILE`",))
-        told = audited(self.problem().analysis(), self.model, self.proof, self.sample)
+        problem = self.problem(self.rows)
+        told = audited(problem.analysis(), self.model, self.proof, self.sample)
         if self.as_json:
             print_json(told.to_json())
         else:
@@ -114,56 +150,4 @@ class Audit(OnSpec):
         return OK if told.holds else WRONG
 
 
-@dataclass(frozen=True, kw_only=True)
-class Why(OnSpec):
-    """Say why a row is predicted so, and the least change that makes it another."""
-
-    model: Annotated[Path, Argument(help="A saved tree, or a saved `solve --json`.")]
-    row: Annotated[int | None, Option(help="Index of a training row, from 0.")] = None
-    cell: Annotated[
-        list[str] | None,
-        Option(help="NAME=VALUE: a cell of your own row; an empty value is missing."),
-    ] = None
-    to: Annotated[str | None, Option(help="The class to change the prediction to.")] = None
-    freeze: Annotated[list[str] | None, Option(help="A feature that may not change.")] = None
-    as_json: Json = False
-
-    def run(self) -> int:
-        """Print why a saved tree predicts what it does for one row, and the smallest change."""
-        from odtdsl.auditor import audit as checker
-        from odtdsl.insight.counterfactuals import why
-        from odtdsl.interfaces.api import load_tree
-
-        asked = _asked_row(self.row, self.cell or [])
-        analysis = self.problem().analysis()
-        tree = load_tree(self.model)
-        found = why(
-            tree,
-            analysis.rows,
-            asked,
-            to=self.to,
-            frozen=self.freeze or (),
-            audit=checker.audit(tree, analysis.rows),
-        )
-        if self.as_json:
-            print_json(found.to_json())
-        else:
-            print_lines(found.lines())
-        return OK
-
-
-def _asked_row(row: int | None, cells: list[str]) -> int | dict[str, str | None]:
-    """A training row, or the cells of `--cell`."""
-    parts = [cell.partition("=") for cell in cells]
-    if (row is None) == (not cells) or not all(name and equals for name, equals, _ in parts):
-        raise error(
-            "U309",
-            "exactly one row must be given",
-            helps=(
-                "write `--row 3`, or `--cell age=41 --cell sex=male` with every tested feature",
-            ),
-        )
-    return row if row is not None else {name.strip(): value or None for name, _, value in parts}
-
-
-__all__ = ["Audit", "Evaluate", "OnRows", "Why"]
+__all__ = ["Audit", "Evaluate", "OnRows", "written"]

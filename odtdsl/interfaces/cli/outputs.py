@@ -100,7 +100,12 @@ def files_of(problem: Problem) -> Iterator[tuple[str, Path]]:
             for setting in statement.options:
                 if isinstance(setting, ast.Start):
                     start = base / setting.path
-    for what, path in (("the data", data), ("the test data", test), ("the start", start)):
+    for what, path in (
+        ("the data", data),
+        ("the test data", test),
+        ("the start", start),
+        ("the rows", problem.other),
+    ):
         if path is not None:
             yield what, path
 

@@ -37,7 +37,7 @@ class Predict(OnRows):
     Rows are read and written part by part, so that memory does not grow with their number.
     """
 
-    data: Annotated[
+    rows: Annotated[
         Path, Argument(help="Rows: CSV, TSV, Parquet or ARFF; `-` for CSV from standard input.")
     ]
     id_column: Annotated[
@@ -69,8 +69,8 @@ class Predict(OnRows):
         from odtdsl.interfaces.api import load_model
 
         reads = [("the model", self.model)]
-        if self.data != STDIN:
-            reads.append(("the rows", self.data))
+        if self.rows != STDIN:
+            reads.append(("the rows", self.rows))
         check_outputs({"out": self.out}, reads, force=True)
         saved = load_model(self.model)
         parts: Iterable[Part] = (self._part(saved, table) for table in self._tables(saved))
@@ -91,8 +91,8 @@ class Predict(OnRows):
     def _tables(self, saved: Predictor) -> Iterator[Table]:
         from odtdsl.datasets.readers import read_in_parts
 
-        from_stdin = self.data == STDIN
-        request = self.request("standard input" if from_stdin else str(self.data.absolute()), saved)
+        from_stdin = self.rows == STDIN
+        request = self.request("standard input" if from_stdin else str(self.rows.absolute()), saved)
         stream = sys.stdin.buffer if from_stdin else None
         return read_in_parts(request, base=Path(), stream=stream)
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from odtdsl.interfaces.cli.commands import Force, Json, OnSpec, Option, Using
+from odtdsl.base.diagnostics.model import error
+from odtdsl.interfaces.cli.commands import Argument, Force, Json, OnSpec, Option, Using
 from odtdsl.interfaces.cli.common import (
     STATUS_CODES,
     WRONG,
@@ -29,16 +30,18 @@ if TYPE_CHECKING:
 class Report(OnSpec):
     """Write one HTML page of the answer: model, audit, errors, costs, timeline, spec."""
 
+    model: Annotated[
+        Path | None,
+        Argument(help="A saved model, or saved `solve --json`, to report on without a search."),
+    ] = None
+    rows: Annotated[Path | None, Argument(help="Other rows, to measure the model on.")] = None
     out: Annotated[
         Path | None, Option("--out", "-o", help="Write the page to this file; default SPEC.html.")
     ] = None
-    model: Annotated[
-        Path | None,
-        Option(help="Report on this saved model, or saved `solve --json`, without a search."),
-    ] = None
+    named: Annotated[Path | None, Option("--model", help="As MODEL.")] = None
     prices: Annotated[bool, Option("--prices", help="Also compute the price of each rule.")] = False
     no_rows: Annotated[
-        bool, Option("--no-rows", help="Leave the cells of training rows out of the page.")
+        bool, Option("--no-rows", help="Leave the cells of rows out of the page.")
     ] = False
     svg: Annotated[
         Path | None,
@@ -59,14 +62,21 @@ class Report(OnSpec):
         from odtdsl.base.limits import counting, parse_seconds
 
         path = self.out or beside(self.spec, ".html")
-        problem = self.problem()
-        reads = (*files_of(problem), ("the model", self.model))
+        problem = self.problem(self.rows)
+        reads = (*files_of(problem), ("the model", self._saved))
         check_outputs({"out": path, "svg": self.svg}, reads, self.force)
         seconds = None if self.within is None else parse_seconds(self.within)
         with counting(began, seconds):
             analysis = problem.analysis()
         with interruptible():
             return self._made(analysis, path, seconds, began)
+
+    @property
+    def _saved(self) -> Path | None:
+        """The saved model, given as an argument or as an option."""
+        if self.model is not None and self.named is not None:
+            raise error("U325", "MODEL and `--model` are the same: give one of them")
+        return self.model or self.named
 
     def _made(self, analysis: Analysis, path: Path, seconds: float | None, began: float) -> int:
         from odtdsl.base.files import write_text
@@ -79,8 +89,8 @@ class Report(OnSpec):
 
         claim = None
         with Waiting(quiet=self.as_json) as waiting:
-            if self.model is not None:
-                result, claim = saved(analysis, self.model)
+            if self._saved is not None:
+                result, claim = saved(analysis, self._saved)
             else:
                 result = pipeline.solve(
                     analysis, backend=self.using, seconds=seconds, report=waiting, began=began

@@ -109,9 +109,7 @@ class _Packed:
         2: right). Of a leaf its class, its rows, and the weight of the wrong ones.
         """
         if isinstance(node, Branch):
-            side = (
-                1 + (node.missing == "right") if node.feature in self.rows.problem.may_miss else 0
-            )
+            side = 1 + (node.missing == "right") if node.feature in self.rows.may_miss else 0
             return [self._test(node), self.node(node.left), self.node(node.right), side]
         if node.label is None:
             return ["", node.size, 0]

@@ -29,6 +29,8 @@ class Format:
         Whether it carries names and labels that UTF-8 cannot write.
     package
         What must be installed, of the extra `export`; empty where nothing is.
+    also
+        Other names that `--to` takes for it.
     """
 
     what: str
@@ -38,3 +40,4 @@ class Format:
     binary: bool = False
     any_text: bool = False
     package: str = ""
+    also: tuple[str, ...] = ()

@@ -57,8 +57,9 @@ def export_plan(
 
 
 def format_named(to: str) -> Format:
-    """A format by its name; raises U370 for an unknown one."""
-    if to not in FORMATS:
+    """A format by its name, or another that is understood; raises U370 for an unknown one."""
+    found = FORMATS.get(to) or next((one for one in FORMATS.values() if to in one.also), None)
+    if found is None:
         near = closest(to, list(FORMATS))
         known = ", ".join(FORMATS)
         raise error(
@@ -66,7 +67,7 @@ def format_named(to: str) -> Format:
             f"`{to}` is not an export format",
             helps=(f"did you mean `{near}`?" if near else f"write one of {known}",),
         )
-    return FORMATS[to]
+    return found
 
 
 def is_export(path: Path) -> bool:

@@ -40,7 +40,7 @@ def _notes(result: Result) -> Notes | None:
     if result.model is None or result.rows is None:
         return None
     rows = result.rows
-    return missing_notes(result.model, rows.data.table, rows.problem.may_miss)
+    return missing_notes(result.model, rows.data.table, rows.may_miss)
 
 
 def _kept(result: Result) -> str:

@@ -90,7 +90,7 @@ def facts_of(model: Predictor, rows: Rows) -> Facts:
             graph.nodes, inside, rules_by_node(graph, rows, inside), strict=True
         )
     )
-    missing = missing_notes(model, rows.data.table, rows.problem.may_miss)
+    missing = missing_notes(model, rows.data.table, rows.may_miss)
     return Facts(model=model, graph=graph, rows=rows, nodes=nodes, missing=missing)
 
 

@@ -332,20 +332,21 @@
 
   const form = document.getElementById('follow');
   const fields = make('div', { class: 'fields' });
-  const picked = make('input', { type: 'number', min: '0', step: '1', id: 'row', list: 'numbers' });
-  if (given.rows && given.rows.numbers.length) {
-    const some = given.rows.numbers.length < given.rows.all
-      ? ' (' + given.rows.numbers.length + ' of ' + given.rows.all + ' are here)' : '';
-    fields.append(make('label', {}, ['training row' + some, picked]));
-    fields.append(make('datalist', { id: 'numbers' }, given.rows.numbers.slice(0, 200).map(
-      function (number) { return make('option', { value: number }); })));
+  const picked = make('input', { type: 'text', id: 'row', list: 'names', autocomplete: 'off' });
+  if (given.rows && given.rows.names.length) {
+    const names = given.rows.names;
+    const some = names.length < given.rows.all
+      ? ' (' + names.length + ' of ' + given.rows.all + ' are here)' : '';
+    fields.append(make('label', {}, ['row' + some, picked]));
+    fields.append(make('datalist', { id: 'names' }, names.slice(0, 200).map(
+      function (name) { return make('option', { value: name }); })));
   }
   given.features.forEach(function (feature, at) {
     fields.append(make('label', {}, [feature.name, control(feature, at)]));
   });
   const note = make('p', { id: 'actual', class: 'hint' });
   form.append(make('h3', {}, ['Follow a row']),
-    make('p', { class: 'hint' }, ['Choose a training row, or give the cells: the path lights up.']),
+    make('p', { class: 'hint' }, ['Choose a row by its name, or give the cells: the path lights up.']),
     fields, note, make('ol', { id: 'told', 'aria-live': 'polite' }));
 
   form.addEventListener('submit', function (event) { event.preventDefault(); });
@@ -354,14 +355,15 @@
   function changed(event) {
     note.textContent = '';
     if (event.target === picked) {
-      const at = given.rows.numbers.indexOf(Number(picked.value));
+      const at = given.rows.names.indexOf(picked.value.trim());
       if (picked.value === '' || at < 0) {
-        note.textContent = picked.value === '' ? '' : 'There is no such training row here.';
+        note.textContent = picked.value === '' ? '' : 'There is no such row here.';
         return;
       }
       fill(at);
       note.textContent = 'Row ' + picked.value + ' is ' + given.targets.join(', ') + ' ' +
-        given.rows.actual[at] + ' in the training data.';
+        given.rows.actual[at] + ' in the ' +
+        (at < given.rows.names.length - given.rows.tests ? 'training' : 'test') + ' data.';
       light(given.rows.cells.map(function (column) { return column[at]; }));
       return;
     }

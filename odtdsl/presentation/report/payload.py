@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from odtdsl.datasets.dataset import ColumnType, Value
+from odtdsl.datasets.dataset import ColumnType, Dataset, Value
+from odtdsl.datasets.request import TestFile
 from odtdsl.datasets.table import IntArray
 from odtdsl.predictors.diagram_nodes import AxisTest, Split
 from odtdsl.predictors.encoding import Cells
@@ -98,19 +99,41 @@ def _finite(value: float) -> float | None:
 
 
 def _rows(subject: Subject) -> dict[str, Any]:
-    """The tested cells of training rows, and what is predicted for them."""
-    data, model, target = subject.rows.data, subject.model, subject.problem.target
+    """The tested cells of rows, of training and then of test, and what is known of them.
+
+    A row is called by its `id` where the spec names one, else by its number; test rows of a file of
+    their own by `test` and their number there.
+    """
+    data, test, model = subject.rows.data, subject.result.test_rows, subject.model
     assert model is not None, "asked only with a model"
     most = max(1, MAX_PAGE_CELLS // max(1, len(model.tested)))
-    every = math.ceil(data.n_rows / most)
-    kept = np.arange(0, data.n_rows, max(1, every))
+    found = _some_rows(data, subject, most, "")
+    found |= {"all": data.n_rows, "tests": 0, "ends": _ends(subject)[found.pop("kept")].tolist()}
+    if test is not None and test.n_rows:
+        apart = isinstance(subject.problem.data.test, TestFile)
+        more = _some_rows(test, subject, most, "test " if apart else "")
+        found["names"] += more["names"]
+        found["actual"] += more["actual"]
+        found["cells"] = [a + b for a, b in zip(found["cells"], more["cells"], strict=True)]
+        found |= {"all": data.n_rows + test.n_rows, "tests": len(more["names"])}
+    return found
+
+
+def _some_rows(data: Dataset, subject: Subject, most: int, before: str) -> dict[str, Any]:
+    """At most so many rows, evenly apart: their names, cells and truths, and their places."""
+    model, target, column = subject.model, subject.problem.target, subject.problem.data.id_column
+    assert model is not None, "asked only with a model"
+    kept = np.arange(0, data.n_rows, max(1, math.ceil(data.n_rows / most)))
     cells = encoded(model, data.table.columns, data.table.name)
+    names = [f"{before}{number}" for number in data.row_numbers[kept].tolist()]
+    if column is not None and column in data.table.columns:
+        ids = data.table.columns[column].texts[kept].tolist()
+        names = [name if of is None else of for name, of in zip(names, ids, strict=True)]
     return {
-        "numbers": data.row_numbers[kept].tolist(),
-        "all": data.n_rows,
+        "names": names,
         "cells": [_cells(cells[name], kept) for name in model.tested],
-        "actual": ReportPart.of(target.kind).actual(data, target, kept),
-        "ends": _ends(subject)[kept].tolist(),
+        "actual": list(ReportPart.of(target.kind).actual(data, target, kept)),
+        "kept": kept,
     }
 
 

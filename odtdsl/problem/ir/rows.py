@@ -66,6 +66,17 @@ class Rows:
         return len(self.problem.target.classes)
 
     @cached_property
+    def may_miss(self) -> frozenset[str]:
+        """The features of which a cell can be missing, and is in some training row.
+
+        Of these alone pictures say where missing cells go; elsewhere it would be noise.
+        """
+        table = self.data.table
+        return frozenset(
+            name for name in self.problem.may_miss if table.columns[name].missing.any()
+        )
+
+    @cached_property
     def labels(self) -> IntArray:
         """int64 (n_rows,): class of each row; all zero for number targets."""
         labels = self.data.labels

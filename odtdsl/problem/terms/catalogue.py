@@ -11,7 +11,7 @@ from odtdsl.base.diagnostics.model import error
 from odtdsl.base.diagnostics.suggest import closest
 from odtdsl.problem.terms.base import Kind, Signature, Term
 from odtdsl.problem.terms.registry import BY_NAME, TERMS
-from odtdsl.problem.terms.synonyms import is_part, our_way
+from odtdsl.problem.terms.synonyms import is_part, our_name, our_way
 
 HEADINGS = ("Meaning", "In Python", "Core forms", "Related", "References")
 """Of docstrings."""
@@ -101,9 +101,10 @@ def as_text(word: str | None) -> Iterator[str]:
 def _chosen(word: str | None) -> tuple[Term, ...]:
     if word is None:
         return TERMS
-    if word not in BY_NAME:
+    name = word if word in BY_NAME else our_name(word)
+    if name is None:
         raise error("U307", f"term `{word}` is unknown", helps=_instead(word))
-    return (BY_NAME[word],)
+    return (BY_NAME[name],)
 
 
 def _instead(word: str) -> tuple[str, ...]:

@@ -16,6 +16,11 @@ _TERMS = {_key(name): term.name for term in TERMS for name in term.also}
 _EXAMPLES = {_key(idea): example for term in TERMS for idea, example in term.expresses}
 
 
+def our_name(word: str) -> str | None:
+    """The name here of a term that others call so; None where it is no name of theirs."""
+    return _TERMS.get(_key(word))
+
+
 def our_way(word: str) -> str | None:
     """How a word of others is said here, as a help of a message; None where nobody knows it."""
     key = _key(word)

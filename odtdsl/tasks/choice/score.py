@@ -7,9 +7,11 @@ from collections.abc import Collection, Iterator
 import numpy as np
 
 from odtdsl.datasets.dataset import Dataset, Value
-from odtdsl.driver.scoring import ScorePart, TestScore
+from odtdsl.datasets.table import IntArray, Table
+from odtdsl.driver.scoring import Resampled, ScorePart, TestScore, numbers_of
 from odtdsl.predictors.nodes import Leaf
 from odtdsl.predictors.predictor import Predictor
+from odtdsl.predictors.wording import label_text
 from odtdsl.problem.ir.problem import TargetDecl
 from odtdsl.problem.ir.rows import Rows
 from odtdsl.tasks.choice.problem import columns
@@ -31,6 +33,19 @@ class ChoiceScore(ScorePart):
         """Each choice for everybody."""
         for label, name in enumerate(model.classes):
             yield model.alone(Leaf(label=label, size=rows.n_rows)), (name,)
+
+    def resampled(self, model: Predictor, table: Table) -> Resampled:
+        """The mean of the choices made, and of each choice for everybody."""
+        cells = np.column_stack([numbers_of(table.columns[name]) for name in model.targets])
+        made = cells[np.arange(table.n_rows), model.labels(table)]
+        names = [f"always {label_text(label)}" for label in model.classes]
+
+        def measures(rows: IntArray) -> dict[str, float]:
+            each = cells[rows].mean(axis=0).tolist()
+            mean = float(made[rows].mean())
+            return {"mean of the choices": mean, **dict(zip(names, each, strict=True))}
+
+        return Resampled(known=np.asarray(~np.isnan(cells).any(axis=1)), measures=measures)
 
     def measure(self, words: Collection[str]) -> str:
         """The mean loss where the objective speaks of losses, else the mean reward."""

@@ -8,14 +8,15 @@ from typing import ClassVar
 import numpy as np
 
 from odtdsl.datasets.dataset import Dataset, Value
-from odtdsl.driver.scoring import ScorePart, TestScore
+from odtdsl.datasets.table import FloatArray, IntArray, RawColumn, Table
+from odtdsl.driver.scoring import Resampled, ScorePart, TestScore, numbers_of
 from odtdsl.predictors.nodes import Leaf
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.survival import concordance, integrated_brier
 from odtdsl.problem.ir.problem import TargetDecl
 from odtdsl.problem.ir.rows import Rows
+from odtdsl.tasks.survival.problem import CAME, DID_NOT, hazards, observed, of_columns
 from odtdsl.tasks.survival.problem import PART as PROBLEM
-from odtdsl.tasks.survival.problem import hazards, observed, of_columns
 
 
 class SurvivalScore(ScorePart):
@@ -44,9 +45,37 @@ class SurvivalScore(ScorePart):
         (ratio,), curve = PROBLEM.estimate(rows, np.arange(rows.n_rows), (ratio,))
         yield model.alone(Leaf(output=(ratio,), size=rows.n_rows, curve=curve)), (ratio,)
 
+    def resampled(self, model: Predictor, table: Table) -> Resampled:
+        """Harrell's C and the integrated Brier score of the rows' times and events."""
+        time, event = (table.columns[name] for name in model.targets)
+        times, events = numbers_of(time), _events(event)
+        ends, risk = model.apply(table), np.asarray(model.predict(table), dtype=np.float64)
+        curves = [leaf.curve for leaf in model.ends]
+
+        def measures(rows: IntArray) -> dict[str, float]:
+            of = times[rows], events[rows]
+            found = {
+                "concordance": concordance(*of, risk[rows]),
+                "integrated Brier score": integrated_brier(*of, curves, ends[rows]),
+            }
+            return {name: np.nan if value is None else value for name, value in found.items()}
+
+        return Resampled(known=~(np.isnan(times) | np.isnan(events)), measures=measures)
+
     def measure(self, words: Collection[str]) -> str:
         """The loss."""
         return "survival_loss"
+
+
+def _events(column: RawColumn) -> FloatArray:
+    """1 where the event came, 0 where it did not; NaN where that is not known."""
+    if column.numbers is not None:
+        return np.where(np.isin(column.numbers, (0, 1)), column.numbers, np.nan)
+    words, places = column.distinct
+    said = {**dict.fromkeys(CAME, 1.0), **dict.fromkeys(DID_NOT, 0.0)}
+    codes = [said.get(word.casefold(), np.nan) for word in words]
+    found: FloatArray = np.array([*codes, np.nan])[places]
+    return found
 
 
 PART = SurvivalScore()

@@ -53,7 +53,12 @@ def to_rules(plan: Plan, name: str | None = None) -> str:
 
 
 FORMAT = Format(
-    what="if-then rules", suffixes=(".txt",), begins=TITLE + b": ", write=to_rules, any_text=True
+    what="if-then rules",
+    suffixes=(".txt",),
+    begins=TITLE + b": ",
+    write=to_rules,
+    any_text=True,
+    also=("rules",),
 )
 
 

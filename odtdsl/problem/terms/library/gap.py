@@ -32,6 +32,7 @@ class Gap(OverGroups):
     expresses = (
         ("demographic parity", 'gap(rate("yes"), sex) <= 5%'),
         ("statistical parity", 'gap(rate("yes"), sex) <= 5%'),
+        ("group fairness", 'gap(rate("yes"), sex) <= 5%'),
         ("equal opportunity", 'gap(recall("yes"), sex) <= 5%'),
         ("predictive equality", 'gap(false_positive_rate("yes"), sex) <= 5%'),
         ("accuracy parity", "gap(accuracy, sex) <= 5%"),
