@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,6 +24,7 @@ from odtdsl.language.expressions import coded, name_text
 from odtdsl.problem.ir.problem import FeatureDecl, TargetDecl
 
 SHOWN_ROWS = 5
+SHOWN_COLUMNS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,10 +143,15 @@ class RowChoice:
         kept = rows[~gone]
         closed = [n for n, p in self._policies.items() if p == "refuse" and n in table.columns]
         features = {feature.name for feature in self.features}
-        for name in closed:
-            missing = table.columns[name].missing[kept]
-            if missing.any() and (name not in features or not test):
-                self._refuse(name, missing, kept, test=test)
+        absent = {name: table.columns[name].missing[kept] for name in closed}
+        absent = {name: missing for name, missing in absent.items() if missing.any()}
+        of_features = {name: absent.pop(name) for name in list(absent) if name in features}
+        if not test and len(of_features) > 1:
+            self._refuse_all(of_features)
+        elif not test:
+            absent = of_features | absent
+        for name, missing in absent.items():
+            self._refuse(name, missing, kept, test=test)
         if not len(kept) and not test:
             self.reporter.error(
                 "D208",
@@ -178,6 +184,23 @@ class RowChoice:
             self._place_of(name),
             helps=helps,
             notes=(f"row{'s' * (count > 1)} {where}{more}, counted from 0",),
+        )
+
+    def _refuse_all(self, absent: Mapping[str, BoolArray]) -> None:
+        """Missing cells of several features, in one message."""
+        each = [f"`{name}` in {int(missing.sum())}" for name, missing in absent.items()]
+        listed = ", ".join(each[:SHOWN_COLUMNS]) + (", ..." if each[SHOWN_COLUMNS:] else "")
+        n = len(next(iter(absent.values())))
+        shown = ", ".join(name_text(name) for name in absent)
+        self.reporter.error(
+            "D201",
+            f"{len(absent)} columns have missing cells in the {n} training rows",
+            self.statements.data,
+            helps=[
+                "for all columns write `missing drop`, `left`, `right` or `branch`",
+                f"for these columns write {coded(f'missing {{{shown}}} branch')}",
+            ],
+            notes=(f"missing are {listed}",),
         )
 
     def _place_of(self, name: str) -> ast.Node | None:

@@ -61,10 +61,19 @@ class Problem:
 
     @cached_property
     def syntax(self) -> ast.Spec:
-        """The syntax tree of the spec."""
+        """The syntax tree of the spec.
+
+        Where a statement cannot be read, what is wrong with the others is told as well.
+        """
         from odtdsl.language.parser import parse
 
-        return parse(self.source)
+        try:
+            return parse(self.source)
+        except OdtError as failure:
+            from odtdsl.compiler.beyond_syntax import beyond_syntax
+
+            found = beyond_syntax(self.source, failure.diagnostics, **self._inputs())
+            raise OdtError(found) from None
 
     def analysis(self) -> Analysis:
         """The analysed spec with its data."""
@@ -73,12 +82,18 @@ class Problem:
         return analyse(
             self.syntax,
             source=self.source,
-            base=self.path.parent,
-            data=self.data,
-            test=self.test,
-            other=None if self.other is None else str(self.other),
-            settings=dict(_setting(text) for text in self.sets),
+            **self._inputs(),
         )
+
+    def _inputs(self) -> dict[str, Any]:
+        """What `analyse` reads besides the spec."""
+        return {
+            "base": self.path.parent,
+            "data": self.data,
+            "test": self.test,
+            "other": None if self.other is None else str(self.other),
+            "settings": dict(_setting(text) for text in self.sets),
+        }
 
 
 def _setting(text: str) -> tuple[str, ast.Expr]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError
 from odtdsl.compiler import Analysis, analyse
+from odtdsl.compiler.beyond_syntax import beyond_syntax
 from odtdsl.compiler.context import Reporter
 from odtdsl.compiler.sources import data_request
 from odtdsl.datasets.request import DataRequest
@@ -39,7 +41,10 @@ def checked(outline: Outline, base: Path, tables: Tables) -> Checked:
     """
     spec = outline.parsed
     if not isinstance(spec, ast.Spec):
-        facts, _ = _facts(outline, base, tables)
+        facts, reason = _facts(outline, base, tables)
+        if reason is None:
+            with suppress(Unread):  # that is told of specs that parse
+                spec = beyond_syntax(outline.source, spec, base=base, files=tables)
         return Checked(diagnostics=spec, facts=facts)
     try:
         analysis = analyse(spec, source=outline.source, base=base, files=tables)
