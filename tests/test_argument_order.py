@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ rule half: gap(rate("yes"), sex) <= 60%
 
 
 @pytest.fixture(autouse=True)
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A spec, its rows, a saved model and later rows, in the current folder."""
     monkeypatch.chdir(tmp_path)
     lines = [f"p{at};{20 + at},5;{'mf'[at % 2]};{'yes' if at > 9 else 'no'}" for at in range(20)]
@@ -28,7 +27,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     Path("later.csv").write_text("name;age;sex;ill\nq1;25,5;m;no\nq2;70,25;f;yes\n")
     Path("spec.odt").write_text(SPEC)
     assert run("solve spec.odt --out tree.json").exit_code == 0
-    yield
 
 
 def run(words: str) -> Result:

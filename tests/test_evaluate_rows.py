@@ -177,7 +177,8 @@ def test_survival_is_measured_with_intervals() -> None:
 
 def test_choices_are_measured_beside_each_choice_for_everybody() -> None:
     rows = {"age": [20, 30, 60, 70], "none": [4, 4, 0, 0], "drug": [1, 1, 3, 3]}
-    spec = "data frame target choice {none, drug} by reward tree depth <= 1 maximize expected_reward"
+    spec = "data frame target choice {none, drug} by reward tree depth <= 1 "
+    spec += "maximize expected_reward"
     found = evaluate(solved(rows, spec), read_frame(rows), draws=100)
     expected = {"mean of the choices": 3.5, "always none": 2.0, "always drug": 2.0}
     assert values(found) == expected
