@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from scale import blocks, scaled
 from test_every_term import PLAIN, PLAIN_PATHS, case, core_of, solved
 
 import odtdsl
+from odtdsl.driver import pipeline
 from odtdsl.insight.proofs.certificate import MAGIC, checker, uncovered
 
 STAGES = ("errors", "errors then leaves", "errors + 2 * leaves", "accuracy", "depth then errors")
@@ -206,7 +208,11 @@ def test_results_and_estimators_are_certified(tmp_path: Path) -> None:
     assert checked(tmp_path / "a.cert").stdout.endswith("certified: the tree is optimal\n")
     shown.report(tmp_path / "r.html")
     assert "certified by odtcheck" in (tmp_path / "r.html").read_text(encoding="utf-8")
-    tree = OptimalTreeClassifier(max_depth=2, certify=True).fit(x, y)
+    assert shown.to_json()["certificate"]["file"] == str(tmp_path / "a.cert")
+    assert "certificate" not in result.to_json()
+    with patch("odtdsl.driver.pipeline.solve", wraps=pipeline.solve) as searched:
+        tree = OptimalTreeClassifier(max_depth=2, certify=True).fit(x, y)
+    assert searched.call_count == 1
     assert tree.result_.certificate is not None
     assert tree.result_.certificate.certified
     with pytest.raises(odtdsl.OdtError, match="P203"):
@@ -227,6 +233,22 @@ def test_only_optimal_trees_are_certified() -> None:
     worse = odtdsl.solve(spec.replace("2", "1"), frame=frame)
     with pytest.raises(odtdsl.OdtError, match="P109"):
         replace(better, model=worse.model).certify()
+
+
+def test_what_is_not_covered_is_said_by_the_names_of_its_rules(tmp_path: Path) -> None:
+    frame: dict[str, Any] = {"a": [1, 2, 3, 4, 5, 6], "b": list("xyxyxz"), "y": list("ababab")}
+    for rule, reason in (
+        ('recall("a") >= 50%', "a bound on rows, predictions or leaves of the whole tree"),
+        ("uses(a)", "a feature that must be used"),
+        ("root in {a}", "tests that depend on the level"),
+        ("forall leaf: purity >= 80%", "a bound on the rows of each leaf"),
+        ("forall path: length >= 2", "paths that need some test"),
+        ("forall split: size >= 3", "a bound on the rows of each split"),
+    ):
+        spec = f"data frame target y: class tree depth <= 2 minimize errors rule one: {rule}"
+        with pytest.raises(odtdsl.OdtError, match="P203") as refused:
+            odtdsl.solve(spec, frame=frame, using="exact", proof=tmp_path / "a.cert")
+        assert f"rule `one`: {reason}" in str(refused.value), rule
 
 
 def test_a_plan_says_whether_certificates_cover_a_spec(tmp_path: Path) -> None:
@@ -255,6 +277,15 @@ def test_a_certificate_without_a_feature_a_cut_or_a_row_is_refused(tmp_path: Pat
     result = odtdsl.solve(spec, frame=frame, using="exact", proof=path)
     assert odtdsl.check_proof(path, spec, result, frame=frame)
     _, text, steps = pieces(path)
+    problem, rows = tmp_path / "problem", f"{path}.csv"
+
+    def of_problem(text: bytes) -> subprocess.CompletedProcess[str]:
+        problem.write_bytes(text)
+        return subprocess.run(
+            [checker(), problem, rows, path], capture_output=True, text=True, check=False
+        )
+
+    assert of_problem(text).stdout.endswith("certified: the tree is optimal\n")
     lines = text.decode().splitlines(keepends=True)
     cuts = next(i for i, line in enumerate(lines) if line.startswith("feature\tcuts"))
     number = next(i for i, line in enumerate(lines) if line.startswith("feature\tnumber"))
@@ -268,6 +299,8 @@ def test_a_certificate_without_a_feature_a_cut_or_a_row_is_refused(tmp_path: Pat
     }
     for what, changed in without.items():
         assert changed != lines, what
+        told = of_problem("".join(changed).encode())
+        assert (told.returncode, "of another problem" in told.stdout) == (1, True), what
         body = "".join(changed).encode()
         path.write_bytes(MAGIC + f"{len(body)}\n".encode() + body + bytes(steps))
         with pytest.raises(odtdsl.OdtError, match="P104"):

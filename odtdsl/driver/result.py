@@ -98,6 +98,17 @@ class Certificate:
         where = "" if self.path is None else f": {self.path}"
         return f"{shown}{where} (steps: {self.steps}; {self.size} bytes)"
 
+    def to_json(self) -> dict[str, Any]:
+        """As in the JSON of a result."""
+        return {
+            "certified": self.certified,
+            "claims": list(self.claims),
+            "steps": self.steps,
+            "rules": list(self.rules),
+            "bytes": self.size,
+            "file": None if self.path is None else str(self.path),
+        }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
@@ -425,6 +436,7 @@ class Result:
                 for at in self.timeline
             ],
             "warnings": [diagnostic_to_json(warning) for warning in self.warnings],
+            **({} if self.certificate is None else {"certificate": self.certificate.to_json()}),
             "model": None if model is None else to_json(model),
         }
 

@@ -25,6 +25,7 @@ from sklearn.utils.validation import (
 from odtdsl.base.back_ends import proves
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.datasets.table import FloatArray, IntArray
+from odtdsl.driver.overrides import Overrides
 from odtdsl.driver.scoring import TestScore, score
 from odtdsl.estimators.cells import Cells, masks, read_features, read_sensitive
 from odtdsl.estimators.early import HeldOut, parted
@@ -267,11 +268,9 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         )
         analysis = replace(analysis, warnings=(*analysis.warnings, *guessed, *rounded))
         certify = getattr(self, "certify", False)
-        if certify:
-            from odtdsl.insight.proofs.certificate import require_covered
-            from odtdsl.problem.terms.normalize import normalize
+        from odtdsl.insight.proofs.certify import checked, logged
 
-            require_covered(normalize(analysis.rows))
+        ledger, asked = logged(analysis) if certify else (None, Overrides())
         beside = None if held is None else HeldOut(analysis.rows, held, self.n_iter_no_change)
         stopped = False
 
@@ -287,12 +286,16 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
             analysis,
             report=report if listens else None,
             stop=(lambda: stopped or (beside is not None and beside.over())) if listens else None,
+            ledger=ledger,
+            **asked,
         )
         if beside is not None:
             pressed = result.interrupted and not (stopped or beside.over())
             result = replace(beside.kept(result), interrupted=pressed)
         awaited = beside is None and (self.time_limit != AUTO or not only_deep(model))
         self._judge(result, awaited=awaited)
+        if ledger is not None:
+            return checked(analysis, result, result, ledger)
         return result.certify() if certify else result
 
     def _said(self) -> dict[str, Any]:

@@ -197,7 +197,8 @@ class OptimalTreeClassifier(TreeMethods, _Classifier):
         After so many improvements in a row that are no better on these rows the search ends.
     certify : bool
         Whether `odtcheck`, which shares no code with the search, is to check the proof:
-        `result_.certificate`. The problem is solved twice. What it does not cover is refused
+        `result_.certificate`. `exact` searches on one thread then; after another back end that
+        is asked for it solves the problem again. What a certificate does not cover is refused
         before the search (P203), and an answer that is not proven is an error (P204).
 
     Attributes

@@ -1,7 +1,9 @@
 // odtcheck: checks a certificate that no decision tree is better than the one it holds.
 //
 //     c++ -O2 -std=c++17 odtcheck.cpp -o odtcheck
-//     ./odtcheck FILE.cert DATA.csv [--sample 1%] [--problem]
+//     ./odtcheck FILE.cert DATA.csv [--sample 1%]
+//     ./odtcheck FILE.cert --problem > PROBLEM       # to read, and keep, what is claimed
+//     ./odtcheck PROBLEM DATA.csv FILE.cert          # of the problem of that file, and no other
 //
 // It reads the data and the problem itself, ranks the values, lists the cuts that may stand,
 // evaluates the tree, and follows the certificate step by step. It does not search, and shares
@@ -1123,6 +1125,17 @@ struct Held {
   }
 };
 
+// The lines of a problem, without those that say nothing of it: who wrote it, and the tree.
+string stated(const string& text) {
+  string kept;
+  for (size_t at = 0, end; at < text.size(); at = end + 1) {
+    end = std::min(text.find('\n', at), text.size());
+    const string line = text.substr(at, end - at), word = fields(line)[0];
+    if (word != "made" && word != "leaf" && word != "split" && !word.empty()) kept += line + '\n';
+  }
+  return kept;
+}
+
 string slurp(const string& path) {
   std::ifstream in(path, std::ios::binary);
   need(in.good(), "cannot read " + path);
@@ -1219,14 +1232,17 @@ int main(int argc, char** argv) {
       } else
         files.push_back(word);
     }
-    need(files.size() == (show ? 1u : 2u),
-         "usage: odtcheck FILE.cert DATA.csv [--sample 1%], or odtcheck FILE.cert --problem");
-    const string file = slurp(files[0]), magic = "ODTCERT1\n";
+    const bool given = files.size() == 3 && !show;
+    need(given || files.size() == (show ? 1u : 2u),
+         "usage: odtcheck FILE.cert DATA.csv [--sample 1%], odtcheck PROBLEM DATA.csv FILE.cert, "
+         "or odtcheck FILE.cert --problem");
+    const string file = slurp(files[given ? 2 : 0]), magic = "ODTCERT1\n";
     need(file.compare(0, magic.size(), magic) == 0, "not a certificate of odtdsl");
     const size_t line = std::min(file.find('\n', magic.size()), file.size() - 1);
     const Int size = integer(file.substr(magic.size(), line - magic.size()));
     need(size <= static_cast<Int>(file.size() - line - 1), "the certificate ends too early");
     const string text = file.substr(line + 1, static_cast<size_t>(size));
+    demand(!given || stated(slurp(files[0])) == stated(text), "it is of another problem");
     if (!show) return run(file, text, file.data() + line + 1 + size, slurp(files[1]), share);
     std::fwrite(text.data(), 1, text.size(), stdout);
     return 0;

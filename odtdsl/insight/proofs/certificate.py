@@ -20,7 +20,8 @@ import numpy as np
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.base.version import VERSION
 from odtdsl.datasets.digest import digest
-from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.forms import Core, DepthStage, Form, Linear, LinearStage, Used
 from odtdsl.problem.terms.normalize import normalize
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def require_covered(core: Core) -> None:
     if reasons:
         raise error(
             "P203",
-            "this problem has something that a certificate cannot show yet",
+            "no certificate covers this problem yet",
             notes=reasons,
             helps=(
                 "`exact` proves its answer all the same: omit `--proof`, or `certify`",
@@ -99,9 +100,8 @@ def uncovered(core: Core) -> tuple[str, ...]:
 
 
 def _uncovered(core: Core) -> Iterator[str]:
-    from odtdsl.backends.exact.backend import _special, plain_of
-    from odtdsl.backends.exact.lowering import features, objections
-    from odtdsl.backends.exact.plain_rules import plain_rules
+    from odtdsl.backends.exact.backend import plain_of
+    from odtdsl.backends.exact.lowering import features
     from odtdsl.problem.ir.problem import DiagramSkeleton
 
     if isinstance(core.skeleton, DiagramSkeleton):
@@ -112,18 +112,58 @@ def _uncovered(core: Core) -> Iterator[str]:
         return
     rules = plain_of(core)
     if rules is None:
-        found = plain_rules(core)
-        if found is None:
-            yield "rules on paths that dropping a test may break, or several required columns"
-            return
-        for need in _special(found[1]):
-            yield f"rule `{need.origin.rule}`: {need.form.value}"
-        for one in objections(found[1]):
-            yield f"rule `{one.origin.rule}`: {one.reason}"
+        yield from list(_beyond(core)) or ["its rules together"]
     elif rules.must is not None:
-        yield f"a rule demands that `{core.columns[rules.must]}` is used"
+        used = next(c.origin.rule for c in core.clauses if isinstance(c.atom, Used))
+        yield f"rule `{used}`: a feature that must be used"
     if not features(core).tests:
         yield "no test may stand"
+
+
+_IN_WORDS = {
+    Form.LINEAR_MODEL: "a bound on rows, predictions or leaves of the whole tree",
+    Form.LINEAR_LEAF: "a bound on the rows of each leaf, other than on their number",
+    Form.LINEAR_SPLIT: "a bound on the rows of each split",
+    Form.USED_MODEL: "features that must be used, or may be used instead of each other",
+    Form.MONOTONE: "the direction of predictions",
+    Form.LINK: "rows that are compared with each other",
+    Form.DEPTH: "the depth as a part of a rule",
+    Form.MISSING_BRANCH: "missing cells whose side is learned",
+}
+
+
+def _beyond(core: Core) -> Iterator[str]:
+    """What the plain search, the only one with a log, does not take."""
+    from odtdsl.backends.exact.backend import _special
+    from odtdsl.backends.exact.lowering import about_objective, about_rules
+    from odtdsl.backends.exact.plain_rules import beyond_plain, plain_rules
+
+    rest = beyond_plain(core)
+    yield from (
+        f"rule `{rule.origin.rule}`: tests that depend on the level"
+        for rule in core.filters
+        if rule.levels is not None
+    )
+    for need in _special(rest):
+        named = need.origin.rule not in ("skeleton", "objective")
+        told = _IN_WORDS.get(need.form, need.form.value)
+        yield f"rule `{need.origin.rule}`: {told}" if named else told
+    for one in about_rules(rest):
+        if one.form is Form.MISSING_BRANCH:
+            yield one.reason
+        elif one.form is not Form.SPLIT_FILTER:
+            scope = next(c.scope for c in rest.clauses if c.origin == one.origin)
+            form = {Scope.LEAF: Form.LINEAR_LEAF, Scope.SPLIT: Form.LINEAR_SPLIT}
+            yield f"rule `{one.origin.rule}`: {_IN_WORDS[form.get(scope, Form.LINEAR_MODEL)]}"
+    yield from (one.reason for one in about_objective(rest))
+    if plain_rules(core) is None:
+        taken = {id(clause) for clause in rest.clauses}
+        for clause in core.clauses:
+            if id(clause) in taken or isinstance(clause.atom, Linear):
+                continue
+            must = isinstance(clause.atom, Used) and clause.scope is Scope.MODEL
+            told = "several features that must be used" if must else "paths that need some test"
+            yield f"rule `{clause.origin.rule}`: {told}"
 
 
 # ---- the problem as text

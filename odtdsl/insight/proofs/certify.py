@@ -9,20 +9,32 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from odtdsl.base.back_ends import AUTO
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.limits import parse_seconds
 from odtdsl.compiler import Analysis
 from odtdsl.driver import pipeline
+from odtdsl.driver.overrides import Overrides
 from odtdsl.driver.result import Certificate
 from odtdsl.insight.proofs import certificate
 from odtdsl.insight.proofs.commands import CERTIFIER, ledger_of
 from odtdsl.problem.terms.normalize import normalize
 
 if TYPE_CHECKING:
+    from odtdsl.backends.ledger import Ledger
     from odtdsl.driver.result import Result
 
 NOTHING = "certified: no tree keeps the rules"
 """What `odtcheck` says last of a problem without a tree."""
+
+
+def _require_proven(result: Result) -> None:
+    if result.status not in ("optimal", "infeasible"):
+        raise error(
+            "P204",
+            f"only what is proven can be certified, and the status is {result.status}",
+            helps=("allow more time",),
+        )
 
 
 def analysis_of(result: Result) -> Analysis:
@@ -43,21 +55,39 @@ def certify(result: Result, path: Path | None, within: float | str | timedelta |
     seconds = seconds.total_seconds() if isinstance(seconds, timedelta) else seconds
     analysis = analysis_of(result)
     certificate.require_covered(normalize(analysis.rows))
-    if result.status not in ("optimal", "infeasible"):
-        raise error(
-            "P204",
-            f"only what is proven can be certified, and the status is {result.status}",
-            helps=("allow more time",),
-        )
+    _require_proven(result)
     ledger = ledger_of(CERTIFIER)
     assert ledger is not None, "of the back end that certifies"
     began = time.monotonic()
     again = pipeline.solve(
         analysis, backend=CERTIFIER, seconds=seconds, threads=1, began=began, ledger=ledger
     )
+    return checked(analysis, result, again if result.tree is None else result, ledger, path)
+
+
+def logged(analysis: Analysis) -> tuple[Ledger | None, Overrides]:
+    """Where the search that is to come leaves its certificate, and what is asked of it for that.
+
+    None where the spec names another back end, whose answers `Result.certify` solves again for.
+    Raises P203, before any search, for what no certificate covers.
+    """
+    certificate.require_covered(normalize(analysis.rows))
+    if analysis.problem.options.backend not in (AUTO, CERTIFIER):
+        return None, Overrides()
+    return ledger_of(CERTIFIER), Overrides(backend=CERTIFIER, threads=1)
+
+
+def checked(
+    analysis: Analysis, result: Result, shown: Result, ledger: Ledger, path: Path | None = None
+) -> Result:
+    """A result with a certificate from what a search has left, after `odtcheck` has checked it.
+
+    `shown`: the answer that the certificate is about. Errors as of `Result.certify`.
+    """
+    _require_proven(result)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "result.cert" if path is None else path
-        certificate.write(analysis, again if result.tree is None else result, ledger, file)
+        certificate.write(analysis, shown, ledger, file)
         found = certificate.verify(analysis, file)
         size = file.stat().st_size
     if result.tree is not None and not found.optimal:

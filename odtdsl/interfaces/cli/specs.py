@@ -109,6 +109,7 @@ class Plan(OnSpec):
         """Print which back end would run, in which steps, and what the others do not support."""
         from odtdsl.base.back_ends import variant
         from odtdsl.driver import pipeline
+        from odtdsl.insight.proofs.certificate import uncovered
         from odtdsl.insight.proofs.commands import certifiable
         from odtdsl.presentation import console
         from odtdsl.problem.ir.dump import dump_core
@@ -117,7 +118,7 @@ class Plan(OnSpec):
         asked = variant(self.options)
         planned = pipeline.plan(analysis, backend=self.using, variant=asked)
         if self.as_json:
-            print_json(_plan_json(planned))
+            print_json({**_plan_json(planned), "uncovered": list(uncovered(planned.core))})
         else:
             print_lines(console.planned(planned))
             print_lines(("", certifiable(analysis)))
