@@ -260,7 +260,7 @@ def options(program: Program, limits: Limits) -> dict[str, object]:
     Presolve and restarts (which presolve again) are off. HiGHS 1.14.0 loses optimal trees of
     tiny models there, with small integers and a claim of optimality (its issues 2995, 3043,
     3073, 3094); other versions have had bugs of the kind. With the rows of `lookahead` presolve
-    gains nothing.
+    gains nothing: `docs/explanation/milp.md` has figures and the smallest such programs.
 
     The sum of a row is an integer on every tree. HiGHS lets an integer column be off by 1e-6 and
     a row by 1e-7, which moves rows with numbers up to `highs.WIDE` by less than the step of 1
