@@ -86,6 +86,26 @@ def test_a_terminal_has_one_line_that_is_wiped(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.usefixtures("soon")
+@pytest.mark.parametrize("columns", [80, 60])
+def test_a_terminal_that_has_room_says_how_to_stop(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = FakeTerminal()
+    monkeypatch.setattr("sys.stderr", told)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    waiting = Waiting()  # its clock is not started
+    waiting(Progress(stage=0, incumbent=Fraction(5), bound=Fraction(1, 2), seconds=0.0))
+    waiting._redraw(0.0)
+    waiting._redraw(10.0)
+    line = "s  best 5, bound 0.5, gap 90.0%"
+    before, after = (one.strip() for one in told.getvalue().split("\r")[1:3])
+    assert before.endswith(line)
+    end = f"{line}; Ctrl-C stops it with the best so far" if columns == 80 else line
+    assert after.endswith(end)
+    assert max(map(len, told.getvalue().split("\r"))) < columns
+
+
+@pytest.mark.usefixtures("soon")
 def test_who_stops_to_read_does_not_stop_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     closed = io.StringIO()
     monkeypatch.setattr("sys.stderr", closed)

@@ -17,6 +17,9 @@ from odtdsl.presentation.console import shown
 FIRST = 10.0
 """Seconds until the first line where output is no terminal; each next one is twice as late."""
 
+HINT = "; Ctrl-C stops it with the best so far"
+"""Said from `FIRST` on: in the first line, and on a live one that has room for it."""
+
 REFRESH = 0.2
 """Seconds between two looks at the clock, and two states of a live line."""
 
@@ -81,7 +84,7 @@ class Waiting:
             elif seconds >= self.due:
                 # In one piece, so that lines of other processes do not come between.
                 about = f": {self.text}" if self.text else ""
-                hint = "; Ctrl-C stops it with the best so far" if self.due == FIRST else ""
+                hint = HINT if self.due == FIRST else ""
                 self._write(f"still searching after {_clock(self.due)}{about}{hint}\n")
                 self.due *= 2
 
@@ -91,6 +94,8 @@ class Waiting:
         # A line that wraps could not be drawn over.
         room = max(shutil.get_terminal_size().columns - 1, 20)
         text = f"{seconds:6.1f} s  {self.text}"[:room]
+        if seconds >= FIRST and len(text) + len(HINT) <= room:
+            text += HINT
         self._write("\r" + text.ljust(self.width))
         self.width = max(self.width, len(text))
 
