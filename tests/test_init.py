@@ -160,3 +160,71 @@ def test_a_word_among_numbers_that_is_no_usual_mark_is_told(
     rows = "\n".join(f"{cell if i == 7 else i * 7 % 31},{i % 2}" for i in range(50))
     found = written(tmp_path, "a,y\n" + rows, "y")
     assert any("read as missing" in note and f'"{cell}"' in note for note in found.notes) == noted
+
+
+def test_answers_are_predicted_rather_than_the_last_number(tmp_path: Path) -> None:
+    lines = ["Alter,Kündigung,Retouren,PLZ"]
+    lines += [f"{20 + i % 50},{'ja' if i % 3 else 'nein'},{i % 12},{700 * (i % 50):05}" for i in range(60)]
+    found = written(tmp_path, "\n".join(lines))
+    assert (found.target, found.chosen) == ("Kündigung", True)
+    assert "drop PLZ" in found.text
+    assert "zeros in front" in found.text
+
+
+def test_a_few_codes_with_zeros_in_front_are_a_category(tmp_path: Path) -> None:
+    lines = ["ward,age,ill", *(f"0{i % 4 + 1},{i},{'yes' if i % 4 else 'no'}" for i in range(60))]
+    found = written(tmp_path, "\n".join(lines))
+    assert "feature ward: category  # zeros in front" in found.text
+    tree = odtdsl.load(tmp_path / "rows.odt").solve().tree
+    assert tree is not None
+    assert 'ward == "01"' in str(tree)
+
+
+def test_names_of_rows_are_no_feature_in_small_files_either(tmp_path: Path) -> None:
+    lines = [
+        "day,outlook,play",
+        *(f"D{i},{'sun' if i % 2 else 'rain'},{'yes' if i % 3 else 'no'}" for i in range(9)),
+    ]
+    assert "id day" in statements(written(tmp_path, "\n".join(lines)))[0]
+
+
+def test_the_first_column_of_a_file_without_names_may_be_the_class(tmp_path: Path) -> None:
+    lines = [f"{i % 3},{i * 1.5},{i * i},{i * 7 % 50}" for i in range(60)]
+    found = written(tmp_path, "\n".join(lines))
+    assert found.target == "c1"
+    last = [",".join(reversed(line.split(","))) for line in lines]
+    assert written(tmp_path, "\n".join(last)).target == "c4"
+
+
+def survival_rows(time: str, event: str) -> str:
+    lines = [f"{time},age,{event}"]
+    lines += [f"{i * 7 % 41 + 1}.5,{20 + i},{'yes' if i % 3 else 'no'}" for i in range(60)]
+    lines[7] = ",26,yes"
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("time", "event"), [("months", "died"), ("time", "event"), ("follow-up time", "vital status")]
+)
+def test_times_until_an_event_are_survival(tmp_path: Path, time: str, event: str) -> None:
+    found = written(tmp_path, survival_rows(time, event))
+    assert found.target == f"survival {time} event {event}"
+    assert "minimize survival_loss" in statements(found)
+    assert any(line.startswith("missing {") and "drop" in line for line in statements(found))
+    assert [column.role for column in found.columns] == ["target", "feature", "target"]
+    assert odtdsl.load(tmp_path / "rows.odt").solve().status == "optimal"
+
+
+def test_the_event_alone_is_not_predicted_from_its_time(tmp_path: Path) -> None:
+    found = written(tmp_path, survival_rows("months", "died"), "died")
+    (line,) = [line for line in found.text.split("\n") if line.startswith("drop months")]
+    assert "survival months event died" in line
+    asked = written(tmp_path, survival_rows("a", "b"), "survival a event b")
+    assert "target survival a event b" in asked.text
+    with pytest.raises(OdtError, match="no column of times `c`"):
+        written(tmp_path, survival_rows("a", "b"), "survival c event b")
+
+
+def test_months_beside_a_state_of_three_values_are_a_feature(tmp_path: Path) -> None:
+    lines = ["months,status", *(f"{i},{'abc'[i % 3]}" for i in range(30))]
+    assert written(tmp_path, "\n".join(lines)).target == "status"

@@ -8,36 +8,32 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
-from odtdsl.base.diagnostics.model import OdtError, error, shortened
+from odtdsl.base.diagnostics.model import error
 from odtdsl.base.diagnostics.suggest import closest
-from odtdsl.compiler.column_warnings import FEW_ROWS, LEAST_NUMBERS
-from odtdsl.compiler.lookalikes import numerals_of_all, way_of
-from odtdsl.datasets.readers import read
+from odtdsl.compiler.column_warnings import FEW_ROWS
+from odtdsl.compiler.profiles import (
+    MARKS,
+    MOST_CLASSES,
+    MOST_LEVELS,
+    Profile,
+    likely_target,
+    profile_of,
+    read_any,
+    survival_pair,
+    with_numbers_read,
+)
 from odtdsl.datasets.request import DataRequest
-from odtdsl.datasets.table import BoolArray, FloatArray, IntArray, RawColumn, Table
+from odtdsl.datasets.table import BoolArray, IntArray, RawColumn, Table
 from odtdsl.datasets.table import distinct as distinct_values
 from odtdsl.language.expressions import name_text as bare_name
 from odtdsl.language.expressions import quote
 
-Role = Literal["target", "feature", "id", "left out"]
-
-MARKS = ("?", "NA", "N/A", "n/a", "na", "#N/A", "NaN", "nan", "NULL", "null", "None", "-", ".")
-"""Texts that mark a missing value in most files."""
-TARGETS = ("target", "class", "label", "outcome", "y", "response", "diagnosis", "result")
-"""Names that targets often have, the likeliest first."""
-MOST_WORDS = 3
-"""Other texts among numbers; more of them are values of a category."""
-MOST_LEVELS = 30
-"""Of a category, which is then still one; more are names or notes."""
-MOST_CLASSES = 10
-"""Different whole numbers of a target that are classes."""
 MANY_ROWS = 20_000
 """From here on numbers are split at quantiles, so that a proof takes seconds."""
 ALMOST_ALL = 0.98
@@ -45,34 +41,7 @@ ALMOST_ALL = 0.98
 _HIDDEN = frozenset({"if", "not", "forall", "minimize", "maximize", "choice", "survival"})
 """Words that stand for something else where a column may be named."""
 _UNABLE = {"empty": "empty", "date": "a column of dates"}
-_ENCODINGS = (None, "cp1252", "latin-1")
-_SEPARATORS = (None, ";", "\t", "|", " ")
-_ID = re.compile(r"(.*[ _-])?(id|ids|nr|no|key|index|uuid)|unnamed.*", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
-    """What a column is taken for.
-
-    Attributes
-    ----------
-    name, kind
-        `kind` is `number`, `category`, `date`, or `empty`.
-    missing, distinct
-        Cells that are missing, and different values of the others.
-    values
-        A few of them as text: the range of a number, or some of the words.
-    role, why
-        What the draft does with the column, and the reason where it is left out.
-    """
-
-    name: str
-    kind: str
-    missing: int
-    distinct: int
-    values: str
-    role: Role
-    why: str = ""
+_SURVIVAL = re.compile(r"survival\s+(.+?)\s+event\s+(.+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,14 +90,26 @@ def draft(
         D101 to D113 where the file cannot be read in any way that is tried. N103: no such
         column. D232: no column that could be a target, or no other to split on.
     """
-    request, table = _read(data)
-    request, table = _with_numbers_read(request, table)
+    request, table = read_any(data)
+    request, table = with_numbers_read(request, table)
     names = list(table.columns)
-    profiles = {name: _profile(column, table) for name, column in table.columns.items()}
-    guess = _likely_target(profiles, table)
+    profiles = {name: profile_of(column, table) for name, column in table.columns.items()}
+    pair = survival_pair(profiles)
+    guess = likely_target(profiles, request.header)
+    if pair is not None:
+        guess = f"survival {name_text(pair[0])} event {name_text(pair[1])}"
     chosen = target is None
     if target is None:
         target = ask(names, guess) if ask is not None else guess
+    time = None
+    if (said := _SURVIVAL.fullmatch(target.strip())) is not None and target not in table.columns:
+        time, target = said[1].strip("`"), said[2].strip("`")
+        if time not in table.columns or table.columns[time].numbers is None:
+            raise error("N103", f"{data} has no column of times `{time}`")
+        profiles[time] = replace(profiles[time], role="target", why="")
+    elif pair is not None and target == pair[1]:
+        why = f"the time until `{target}`: for survival `--target {quote(guess)}`"
+        profiles[pair[0]] = replace(profiles[pair[0]], role="left out", why=why)
     if target not in table.columns:
         near = closest(target, names)
         raise error(
@@ -160,157 +141,16 @@ def draft(
             f"`{target}` cannot be predicted: it is {unable}",
             helps=("name another target: `--target NAME`",),
         )
-    writer = _Writer(data, spec, request, table, target, tuple(profiles.values()))
+    writer = _Writer(data, spec, request, table, target, tuple(profiles.values()), time)
     text, notes = writer.text()
     return Draft(
         text=text,
-        target=target,
+        target=target if time is None else f"survival {time} event {target}",
         chosen=chosen and ask is None,
         n_rows=table.n_rows,
         columns=tuple(profiles.values()),
         notes=notes,
     )
-
-
-# ---- reading
-
-
-def _read(data: Path) -> tuple[DataRequest, Table]:
-    """The file by the first separator and encoding that make a table of it."""
-    first: OdtError | None = None
-    narrow: tuple[DataRequest, Table] | None = None
-    for encoding in _ENCODINGS:
-        for separator in _SEPARATORS:
-            request = DataRequest(
-                kind="file", name=str(data.absolute()), separator=separator, encoding=encoding
-            )
-            try:
-                found = _without_header(request, read(request, base=Path()))
-                if len(found[1].columns) > 1:
-                    return found
-                narrow = narrow or found
-            except OdtError as problem:
-                first = first or problem
-                codes = {one.code for one in problem.diagnostics}
-                if codes & {"D101", "D108", "D114"}:
-                    raise
-                if codes == {"D104"} and (plain := _of_numbers(request)) is not None:
-                    return plain
-                if codes == {"D102"}:
-                    break
-    if narrow is not None:
-        return narrow
-    assert first is not None, "a separator was tried"
-    raise first
-
-
-def _of_numbers(request: DataRequest) -> tuple[DataRequest, Table] | None:
-    """The table without a header, if it holds numbers only: two of the first row may be alike."""
-    request = replace(request, header=False)
-    table = read(request, base=Path())
-    whole = all(column.numbers is not None for column in table.columns.values())
-    return (request, table) if whole else None
-
-
-def _without_header(request: DataRequest, table: Table) -> tuple[DataRequest, Table]:
-    """The table read again where the names of its columns are numbers: they are the first row."""
-    if not all(map(_is_number, table.columns)):
-        return request, table
-    request = replace(request, header=False)
-    return request, read(request, base=Path())
-
-
-def _with_numbers_read(request: DataRequest, table: Table) -> tuple[DataRequest, Table]:
-    """The table read again with the marks and the signs of numbers that its texts show."""
-    if Path(request.name).suffix.lower() in (".parquet", ".pq"):
-        return request, table
-    texts = {n: c.distinct[0] for n, c in table.columns.items() if c.numbers is None}
-    marks = {word for words in texts.values() for word in words if word in MARKS}
-    signed = {}
-    for name, words in texts.items():
-        marks |= _odd_words(table.columns[name], marks)
-        kept = [word for word in words if word not in marks]
-        if kept and (written := way_of(kept)) is not None and written.way == "numerals":
-            signed[name] = kept
-    if Path(request.name).suffix.lower() != ".arff" and signed:
-        signs = numerals_of_all(signed)[0]
-        request = replace(
-            request,
-            decimal=None if signs.decimal == "." else signs.decimal,
-            thousands=signs.thousands,
-        )
-    if marks:
-        request = replace(request, na=tuple(sorted(marks)))
-    return request, read(request, base=Path()) if marks or signed else table
-
-
-def _odd_words(column: RawColumn, marks: set[str]) -> set[str]:
-    """The few texts among many numbers, which then probably stand for a missing value."""
-    words = [word for word in column.distinct[0] if word not in marks]
-    odd = {word for word in words if not _is_number(word)}
-    enough = len(words) - len(odd) >= LEAST_NUMBERS
-    return odd if enough and len(odd) <= MOST_WORDS else set()
-
-
-def _is_number(word: str) -> bool:
-    return re.fullmatch(r"[+-]?(\d+([.,]\d*)*|\.\d+)([eE][+-]?\d+)?", word) is not None
-
-
-# ---- columns
-
-
-def _profile(column: RawColumn, table: Table) -> Profile:
-    missing = int(column.missing.sum())
-    n = table.n_rows - missing
-    if column.numbers is not None:
-        values = distinct_values(column.numbers[~column.missing])
-        shown = f"{values[0]:g} to {values[-1]:g}" if len(values) else ""
-        kind = "number" if len(values) else "empty"
-        found = len(values)
-        whole = bool(len(values)) and bool((values == np.floor(values)).all())
-        named = whole and found == n and _counts_rows(values)
-    else:
-        words = column.distinct[0]
-        shown = ", ".join(shortened(word, 16) for word in words[:4])
-        shown += ", ..." if len(words) > 4 else ""
-        written = way_of(words)
-        kind = "date" if written is not None and written.way == "date" else "category"
-        found, named = len(words), len(words) == n
-    made = Profile(
-        name=column.name, kind=kind, missing=missing, distinct=found, values=shown, role="feature"
-    )
-    why = _reason_to_leave_out(made, n, named)
-    is_id = why.startswith("one value for each row")
-    return replace(made, role="id" if is_id else "left out" if why else "feature", why=why)
-
-
-def _counts_rows(values: FloatArray) -> bool:
-    return bool(values[-1] - values[0] == len(values) - 1)
-
-
-def _reason_to_leave_out(column: Profile, n: int, named: bool) -> str:
-    if column.distinct == 0:
-        return "every cell is missing"
-    if column.distinct == 1:
-        return "it never differs"
-    by_name = column.distinct == n and _ID.fullmatch(column.name) is not None
-    if (named and by_name) or (n >= FEW_ROWS and (named or by_name)):
-        return "one value for each row: a name of rows"
-    if column.kind == "date":
-        return "dates: make a number of them, such as days, or a part, such as the month"
-    if column.kind == "category" and column.distinct > MOST_LEVELS:
-        return f"{column.distinct:,} different texts: names or notes, not a category"
-    return ""
-
-
-def _likely_target(profiles: Mapping[str, Profile], table: Table) -> str:
-    """A column with the name of a target; else the last one that could be one."""
-    able = [p.name for p in profiles.values() if p.role == "feature"] or list(profiles)
-    by_name = {name.casefold(): name for name in able}
-    for word in TARGETS:
-        if word in by_name:
-            return by_name[word]
-    return able[-1]
 
 
 # ---- the spec
@@ -327,12 +167,13 @@ class _Writer:
         table: Table,
         target: str,
         columns: tuple[Profile, ...],
+        time: str | None = None,
     ) -> None:
         self.data, self.spec, self.request = data, spec, request
         self.table, self.target, self.columns = table, target, columns
         self.of = {column.name: column for column in columns}
         self.features = [column for column in columns if column.role == "feature"]
-        self.truth = table.columns[target]
+        self.truth, self.time = table.columns[target], time
         self.notes: list[str] = []
 
     def text(self) -> tuple[str, tuple[str, ...]]:
@@ -376,7 +217,7 @@ class _Writer:
         words = [f"data {quote(_path_from(self.spec, self.data))}"]
         asked = self.request
         if self.table.n_rows >= 2 * FEW_ROWS:
-            stratified = "" if self.is_number else " stratified"
+            stratified = "" if self.is_number or self.time is not None else " stratified"
             words.append(f"test 25%{stratified} seed 1")
         if asked.na:
             words.append(f"na {{{', '.join(quote(mark) for mark in asked.na)}}}")
@@ -399,6 +240,10 @@ class _Writer:
     def _target(self) -> list[str]:
         name = name_text(self.target)
         present = ~self.truth.missing
+        if self.time is not None:
+            came = int((self.truth.texts == self.of[self.target].came[0]).sum())
+            told = f"the event came in {came:,} of {present.sum():,} rows"
+            return [f"target survival {name_text(self.time)} event {name}  # {told}"]
         if self.is_number:
             numbers = self.truth.numbers
             assert numbers is not None, "is_number asks"
@@ -442,7 +287,8 @@ class _Writer:
         return [f"drop {name_text(c.name)}  # {c.why}" for c in gone]
 
     def _kinds(self) -> list[str]:
-        lines = []
+        codes = [name_text(column.name) for column in self.features if column.code]
+        lines = [f"feature {', '.join(codes)}: category  # zeros in front"] if codes else []
         few = [
             column.name
             for column in self.features
@@ -461,23 +307,27 @@ class _Writer:
         lines = []
         if any(column.missing for column in self.features):
             lines.append("missing branch  # each split learns where missing cells go")
-        if self.truth.missing.any():
-            lines.append(f"missing {{{name_text(self.target)}}} drop")
+        truths = [self.target, *([] if self.time is None else [self.time])]
+        if gone := [name for name in truths if self.table.columns[name].missing.any()]:
+            lines.append(f"missing {{{', '.join(map(name_text, gone))}}} drop")
         return lines
 
     def _skeleton(self) -> list[str]:
         lines = ["tree depth <= 3"]
         if self.table.n_rows >= MANY_ROWS and any(c.kind == "number" for c in self.features):
             lines.insert(0, "candidates * at quantiles 16  # without it, every gap between values")
+        if self.time is not None:
+            return [*lines, "minimize survival_loss"]
         return [*lines, "minimize mse" if self.is_number else "minimize errors then leaves"]
 
     def _rules(self) -> list[str]:
         one, other = (self.features * 2)[:2]
         a, b = name_text(one.name), name_text(other.name)
+        order = [f"# rule order: forall path: {a} before {b}"] if a != b else []
         return [
             "rule leaf_size: forall leaf: size >= 2%  # no leaf rests on a handful of rows",
             "# More rules to begin with; `odt rules` lists all words:",
-            f"# rule order: forall path: {a} before {b}",
+            *order,
             "# rule short: forall path: length <= 2",
         ]
 
