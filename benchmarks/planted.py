@@ -1,6 +1,6 @@
 """Faults planted in the engine: does a certificate ever vouch for a wrong answer?
 
-    python benchmarks/planted.py [--only WORD] [--problems 120] [--docs]
+    python benchmarks/planted.py [--only WORD,WORD] [--problems 120] [--small] [--docs]
 
 Each fault is one edit of a copy of the sources, which is built in a temporary folder. The faulty
 engine then answers problems whose optima the intact engine found, and `odtcheck` checks what it
@@ -266,7 +266,38 @@ def problems(count: int) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "\n".join(lines), frame
 
 
-def answers(engine: Path, count: int, out: Path) -> None:
+def small_problems(count: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The same with few rows and values, so that least sizes, path rules and costs decide."""
+    import numpy as np
+
+    paths = (
+        "x0 before x1",
+        "not (uses(x0) and uses(x1))",
+        "tests(x0, x1) <= 2",
+        "not uses(x0) or not uses(x2)",
+    )
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(12, 40))
+        frame: dict[str, Any] = {
+            f"x{i}": rng.integers(0, int(rng.integers(2, 9)), n).astype(float) for i in range(3)
+        }
+        frame["y"] = [f"c{k}" for k in rng.integers(0, 3, n)]
+        frame["y"][:3] = ["c0", "c1", "c2"]
+        lines = [f"data frame target y: class tree depth <= {rng.integers(3, 5)}"]
+        if rng.random() < 0.5:
+            lines += [f'loss predict "c{k}" when "c{(k + 1) % 3}" = {k + 2}' for k in range(3)]
+            lines.append("minimize loss" + (" then leaves" if rng.random() < 0.5 else ""))
+        else:
+            lines.append(f"minimize errors + {rng.integers(1, 3)} * leaves")
+        if rng.random() < 0.6:
+            lines.append(f"rule big: forall leaf: size >= {rng.integers(2, 5)}")
+        if rng.random() < 0.5:
+            lines.append(f"rule order: forall path: {paths[int(rng.integers(4))]}")
+        yield "\n".join(lines), frame
+
+
+def answers(engine: Path, count: int, out: Path, small: bool) -> None:
     """Solve with an engine, and write value and verdict of each problem."""
     import odtdsl.base
 
@@ -282,7 +313,7 @@ def answers(engine: Path, count: int, out: Path) -> None:
     found: list[tuple[list[str] | None, str]] = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.cert"
-        for text, frame in problems(count):
+        for text, frame in (small_problems if small else problems)(count):
             path.unlink(missing_ok=True)
             try:
                 result = odtdsl.solve(
@@ -326,12 +357,12 @@ def built(build: Path) -> Path:
     return engine
 
 
-def answered(engine: Path, count: int) -> list[tuple[list[str] | None, str]]:
+def answered(engine: Path, count: int, small: bool) -> list[tuple[list[str] | None, str]]:
     """The answers of an engine, in a process of its own; fewer where it crashes or hangs."""
     out = engine.with_name("answers.json")
     out.unlink(missing_ok=True)
     command: list[str | Path] = [sys.executable, __file__, "--engine", engine]
-    command += ["--problems", str(count)]
+    command += ["--problems", str(count), *(["--small"] if small else [])]
     with contextlib.suppress(subprocess.TimeoutExpired):
         subprocess.run([*command, "--out", out], timeout=300, capture_output=True, check=False)
     found: list[tuple[list[str] | None, str]] = []
@@ -363,30 +394,31 @@ def judged(
 def main() -> int:
     """Print the table; 1 if a wrong answer was certified."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--only", default="", help="faults whose text has this word")
+    parser.add_argument("--only", default="", help="faults whose text has one of these, by commas")
     parser.add_argument("--problems", type=int, default=120)
+    parser.add_argument("--small", action="store_true", help="tables of few rows and values")
     parser.add_argument("--docs", action="store_true", help=f"write {PAGE.name}")
     parser.add_argument("--engine", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.engine is not None:
-        answers(args.engine, args.problems, args.out)
+        answers(args.engine, args.problems, args.out, args.small)
         return 0
     lines = [HEAD, ("---",) * len(HEAD)]
     with tempfile.TemporaryDirectory() as name:
         build = configured(Path(name))
-        intact = answered(built(build), args.problems)
+        intact = answered(built(build), args.problems, args.small)
         print("intact:", Counter(told for _, told in intact), flush=True)
         for line in lines:
             print("| " + " | ".join(line) + " |", flush=True)
         for fault in FAULTS:
-            if args.only not in fault.says:
+            if not any(word in fault.says for word in args.only.split(",")):
                 continue
             file = Path(name) / "solvers" / fault.file
             text = file.read_text(encoding="utf-8")
             assert fault.before in text, fault
             file.write_text(text.replace(fault.before, fault.after), encoding="utf-8")
-            lines.append(judged(fault, intact, answered(built(build), args.problems)))
+            lines.append(judged(fault, intact, answered(built(build), args.problems, args.small)))
             print("| " + " | ".join(lines[-1]) + " |", flush=True)
             file.write_text(text, encoding="utf-8")
     if args.docs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -123,6 +124,9 @@ def test_certificates_agree_with_brute_force(name: str, seeds: range, tmp_path: 
         if uncovered(core_of(case_)):
             continue
         status = solved(case_, "exact", proof=path)
+        if not path.exists():  # refused before any search
+            assert status in ("infeasible", "refused"), case_
+            continue
         told = checked(path).stdout
         wanted = "the tree is optimal" if status == "optimal" else "no tree keeps the rules"
         assert told.endswith(f"certified: {wanted}\n") or status == "refused", f"{told}\n{case_}"
@@ -249,6 +253,46 @@ def test_what_is_not_covered_is_said_by_the_names_of_its_rules(tmp_path: Path) -
         with pytest.raises(odtdsl.OdtError, match="P203") as refused:
             odtdsl.solve(spec, frame=frame, using="exact", proof=tmp_path / "a.cert")
         assert f"rule `one`: {reason}" in str(refused.value), rule
+
+
+def test_a_conflict_is_certified(tmp_path: Path) -> None:
+    """By a file that `odtcheck` checks; of what is not covered it is said why there is none."""
+    rng = np.random.default_rng(2)
+    lines = ["a,b,y"]
+    lines += [f"{rng.integers(9)},{rng.integers(9)},{'nm'[rng.integers(2)]}" for _ in range(40)]
+    (tmp_path / "rows.csv").write_text("\n".join(lines))
+    head = (
+        'data "rows.csv" target y tree depth <= 1 minimize leaves rule big: forall leaf: size >= 2'
+    )
+
+    def explained(rules: str) -> tuple[int, dict[str, Any]]:
+        (tmp_path / "s.odt").write_text(f"{head} {rules}")
+        words = ("explain", "s.odt", "--proof", "c.cert", "--json")
+        ran = subprocess.run(
+            [sys.executable, "-m", "odtdsl", *words], cwd=tmp_path, capture_output=True, text=True
+        )
+        return ran.returncode, json.loads(ran.stdout)
+
+    code, told = explained("rule right: errors = 0")
+    assert (code, told["proof"]) == (3, {"file": "c.cert", "rows": "c.cert.csv"})
+    path = tmp_path / "c.cert"
+    assert checked(path).stdout.endswith("certified: no tree keeps the rules\n")
+    assert (b"leaf rows\t2" in path.read_bytes()) == ("big" in str(told["conflicts"]))
+    path.unlink()
+    Path(f"{path}.csv").unlink()
+    code, told = explained('rule half: recall("n") >= 90% rule other: recall("m") >= 90%')
+    assert (code, told["status"], told["proof"]) == (1, "infeasible", None)
+    assert not path.exists()
+
+
+def test_a_forbidden_category_has_no_test(tmp_path: Path) -> None:
+    """Its equality tests stand in no certificate, or the tree would be worse than what they do."""
+    frame: dict[str, Any] = {"c": list("ppqq"), "x": [1, 2, 1, 2], "y": list("aabb")}
+    spec = "data frame target y: class tree depth <= 2 minimize errors rule no: not uses(c)"
+    path = tmp_path / "a.cert"
+    result = odtdsl.solve(spec, frame=frame, using="exact", proof=path)
+    assert result.objective == 2
+    assert checked(path).stdout.endswith("certified: the tree is optimal\n")
 
 
 def test_a_plan_says_whether_certificates_cover_a_spec(tmp_path: Path) -> None:

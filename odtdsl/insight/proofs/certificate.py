@@ -228,6 +228,8 @@ def _feature(
     name = core.columns[family.column]
     column = rows.data.columns[name]
     levels = [str(level) for level in column.type.levels]
+    if test >= 0 and cuts is not None and not len(cuts):
+        return ("is", name)  # a rule forbids it: nothing goes left
     if family.kind == "bin":
         at = family.bins[test]
         low = "-inf" if at == 0 else repr(float(family.values[at]))

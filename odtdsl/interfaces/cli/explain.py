@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from odtdsl.base.diagnostics.model import error
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.interfaces.cli.commands import Force, Json, OnSpec, Option, Using, Within
 from odtdsl.interfaces.cli.common import (
     EXPLAINED_CODES,
+    WRONG,
     print_json,
     print_lines,
     warn,
@@ -18,7 +19,8 @@ from odtdsl.interfaces.cli.common import (
 from odtdsl.interfaces.cli.outputs import check_outputs, deliver, files_of
 
 if TYPE_CHECKING:
-    from odtdsl.insight.explanations import Curve
+    from odtdsl.compiler import Analysis
+    from odtdsl.insight.explanations import Curve, Explanation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +42,9 @@ class Explain(OnSpec):
     jobs: Annotated[int | None, Option(least=1, help="Number of processes for the curve.")] = None
     csv: Annotated[Path | None, Option(help="Write the curve as CSV.")] = None
     svg: Annotated[Path | None, Option(help="Draw the curve as SVG.")] = None
+    proof: Annotated[
+        Path | None, Option(help="Write a certificate that no tree keeps the first conflict.")
+    ] = None
     force: Force = False
     as_json: Json = False
 
@@ -56,7 +61,13 @@ class Explain(OnSpec):
             self.curve, {"points": self.points, "jobs": self.jobs, "csv": self.csv, "svg": self.svg}
         )
         problem = self.problem()
-        check_outputs({"csv": self.csv, "svg": self.svg}, files_of(problem), self.force)
+        outputs = {"csv": self.csv, "svg": self.svg, "proof": self.proof}
+        check_outputs(outputs, files_of(problem), self.force)
+        if self.proof is not None:
+            from odtdsl.insight.proofs.certificate import rows_of
+
+            beside = {"proof": rows_of(self.proof)}  # nothing says whose they are, but its place
+            check_outputs(beside, files_of(problem), self.force or self.proof.exists())
         seconds = None if self.within is None else parse_seconds(self.within)
         with counting(began, seconds):
             analysis = problem.analysis()
@@ -86,12 +97,36 @@ class Explain(OnSpec):
                     most=explanations.MAX_CONFLICTS if self.every else 1,
                     began=began,
                 )
+            proven, warnings = self._certified(analysis, found, seconds)
             if self.as_json:
-                print_json(found.to_json())
+                print_json(found.to_json() | proven)
             else:
-                warn(found.other_warnings)
+                warn((*found.other_warnings, *warnings))
                 print_lines(explained(found))
-        return EXPLAINED_CODES[found.status]
+                if proven.get("proof") is not None:
+                    print_lines(("", f"no tree keeps the conflict, certified: {self.proof}"))
+                    rows = proven["proof"]["rows"]
+                    print_lines((f"  on a machine without odtdsl: odtcheck {self.proof} {rows}",))
+        return WRONG if warnings else EXPLAINED_CODES[found.status]
+
+    def _certified(
+        self, analysis: Analysis, found: Explanation, seconds: float | None
+    ) -> tuple[dict[str, Any], tuple[Diagnostic, ...]]:
+        """The key `proof` of the JSON, if one is asked for; or why there is none, as warnings."""
+        if self.proof is None:
+            return {}, ()
+        from odtdsl.insight.proofs.conflict import certify_conflict
+
+        try:
+            if not found.conflicts:
+                raise error("P201", f"there is no conflict to certify: the spec is {found.status}")
+            rows = certify_conflict(analysis, found.conflicts[0].names, self.proof, seconds)
+        except OdtError as failure:
+            if not all(one.code in ("P201", "P203", "F301") for one in failure.diagnostics):
+                raise
+            told = tuple(replace(one, severity="warning") for one in failure.diagnostics)
+            return {"proof": None}, told
+        return {"proof": {"file": str(self.proof), "rows": str(rows)}}, ()
 
 
 def _check_curve(curve: str | None, options: dict[str, object]) -> None:
