@@ -164,7 +164,9 @@ def test_a_word_among_numbers_that_is_no_usual_mark_is_told(
 
 def test_answers_are_predicted_rather_than_the_last_number(tmp_path: Path) -> None:
     lines = ["Alter,Kündigung,Retouren,PLZ"]
-    lines += [f"{20 + i % 50},{'ja' if i % 3 else 'nein'},{i % 12},{700 * (i % 50):05}" for i in range(60)]
+    lines += [
+        f"{20 + i % 50},{'ja' if i % 3 else 'nein'},{i % 12},{700 * (i % 50):05}" for i in range(60)
+    ]
     found = written(tmp_path, "\n".join(lines))
     assert (found.target, found.chosen) == ("Kündigung", True)
     assert "drop PLZ" in found.text
