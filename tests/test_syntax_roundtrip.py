@@ -122,6 +122,7 @@ data_options = st.one_of(
     any_text.map(lambda t: ast.Thousands(text=t)),
     plain.map(lambda w: ast.Header(word=w)),
     any_text.map(lambda t: ast.Encoding(name=t)),
+    any_text.map(lambda t: ast.Sheet(name=t)),
     names.map(lambda n: ast.IdColumn(column=n)),
 )
 sources = st.one_of(

@@ -49,10 +49,20 @@ _EVENT = re.compile(
 _CAME = {"1", "true", "yes"}
 _CAME_OR_NOT = _CAME | {"0", "false", "no"}
 _ANSWERS = (
-    ("yes", "no"), ("true", "false"), ("y", "n"), ("ja", "nein"), ("oui", "non"), ("si", "no"),
-    ("sí", "no"), ("sim", "não"), ("ja", "nee"), ("sì", "no"), ("igen", "nem"), ("tak", "nie"),
-    ("pos", "neg"), ("positive", "negative"), ("ill", "well"), ("good", "bad"),
-)  # fmt: skip
+    {"yes", "no"},
+    {"true", "false"},
+    {"y", "n"},
+    {"ja", "nein"},
+    {"ja", "nee"},
+    {"oui", "non"},
+    {"si", "no"},
+    {"sí", "no"},
+    {"sì", "no"},
+    {"sim", "não"},
+    {"tak", "nie"},
+    {"pos", "neg"},
+    {"positive", "negative"},
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +159,7 @@ def with_numbers_read(request: DataRequest, table: Table) -> tuple[DataRequest, 
         kept = [word for word in words if word not in marks]
         if kept and (written := way_of(kept)) is not None and written.way == "numerals":
             signed[name] = kept
-    if Path(request.name).suffix.lower() != ".arff" and signed:
+    if Path(request.name).suffix.lower() not in (".arff", ".xlsx", ".xlsm") and signed:
         signs = numerals_of_all(signed)[0]
         request = replace(
             request,
@@ -205,7 +215,7 @@ def profile_of(column: RawColumn, table: Table) -> Profile:
         values=shown,
         role="feature",
         code=code,
-        answers=found == 2 and any(set(said) == set(pair) for pair in _ANSWERS),
+        answers=found == 2 and set(said) in _ANSWERS,
         came=came if set(said) <= _CAME_OR_NOT else (),
     )
     why = _reason_to_leave_out(made, n, named)

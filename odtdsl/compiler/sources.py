@@ -82,6 +82,8 @@ def _with(request: DataRequest, option: ast.DataOption, reporter: Reporter) -> D
             return replace(request, header=False)
         case ast.Encoding():
             return replace(request, encoding=option.name)
+        case ast.Sheet():
+            return replace(request, sheet=option.name)
         case ast.IdColumn():
             return replace(request, id_column=option.column.name)
 

@@ -20,9 +20,9 @@ from odtdsl.datasets.table import Table
 
 _PARQUET = (".parquet", ".pq")
 _ARFF = (".arff",)
+_EXCEL = (".xlsx", ".xlsm")
 _SHOWN = 5
 _FOREIGN = {
-    ".xlsx": "a spreadsheet",
     ".xls": "a spreadsheet",
     ".ods": "a spreadsheet",
     ".json": "JSON",
@@ -110,7 +110,7 @@ def _read_file(request: DataRequest, base: Path) -> Table:
         raise error(
             "D108",
             f"{request.name} is {_FOREIGN[suffix]}, which is not supported",
-            helps=("save it as `.csv`, `.tsv`, `.parquet` or `.arff`",),
+            helps=("save it as `.csv`, `.tsv`, `.xlsx`, `.parquet` or `.arff`",),
         )
     path = _found(request.name, base)
     try:
@@ -120,6 +120,10 @@ def _read_file(request: DataRequest, base: Path) -> Table:
             from odtdsl.datasets.frames import read_parquet
 
             return read_parquet(path, request)
+        if suffix in _EXCEL:
+            from odtdsl.datasets.excel import read_excel
+
+            return read_excel(path, request)
         if suffix in _ARFF:
             from odtdsl.datasets.arff import read_arff
 
@@ -152,7 +156,7 @@ def read_in_parts(
     suffix = Path(request.name).suffix.lower()
     if stream is not None:
         yield from text_parts(stream, request)
-    elif suffix in _FOREIGN or suffix in _ARFF:
+    elif suffix in _FOREIGN or suffix in (*_ARFF, *_EXCEL):
         yield _read_file(request, base)
     else:
         path = _found(request.name, base)
@@ -207,12 +211,14 @@ def _no_file(name: str, path: Path) -> OdtError:
 def _check_options(request: DataRequest) -> None:
     """Refuse options of text files on other sources: dropping them would hide a mistake."""
     suffix = Path(request.name).suffix.lower()
-    binary = request.kind != "file" or suffix in _PARQUET
+    excel = request.kind == "file" and suffix in _EXCEL
+    binary = request.kind != "file" or suffix in _PARQUET or excel
     used = [
         ("separator", request.separator is not None and (binary or suffix in _ARFF)),
         ("decimal", request.decimal is not None and (binary or suffix in _ARFF)),
         ("thousands", request.thousands is not None and (binary or suffix in _ARFF)),
-        ("header none", not request.header and (binary or suffix in _ARFF)),
+        ("header none", not request.header and not excel and (binary or suffix in _ARFF)),
+        ("sheet", request.sheet is not None and not excel),
         ("encoding", request.encoding is not None and binary),
     ]
     source = request.name if request.kind == "file" else f"data {request.kind}"
@@ -224,7 +230,7 @@ def _check_options(request: DataRequest) -> None:
             notes=(
                 (
                     "`separator`, `decimal`, `thousands`, `header` and `encoding` are options "
-                    "of text files"
+                    "of text files, `sheet` and `header` of Excel files"
                 ),
             ),
             helps=("leave it out",),

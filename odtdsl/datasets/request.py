@@ -52,6 +52,8 @@ class DataRequest:
         Whether the first line names the columns; else they are `c1`, `c2`, ...
     encoding
         None for UTF-8, with or without a byte order mark.
+    sheet
+        Of an Excel file; None for the first one.
     id_column
         The column whose values name the rows.
     test
@@ -66,5 +68,6 @@ class DataRequest:
     thousands: str | None = None
     header: bool = True
     encoding: str | None = None
+    sheet: str | None = None
     id_column: str | None = None
     test: TestFile | TestShare | None = None

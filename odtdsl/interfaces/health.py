@@ -19,6 +19,7 @@ SOLVERS = ("highspy", "pyomo", "python-sat", "pindakaas", "ortools")
 
 EXTRAS: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ("Parquet files", "reading", ("pyarrow", "polars"), "pyarrow"),
+    ("Excel files", "reading", ("openpyxl",), "odtdsl[excel]"),
     ("frames of pandas", "reading", ("pandas",), "odtdsl[frames]"),
     ("frames of polars", "reading", ("polars",), "odtdsl[frames]"),
     ("back end cpsat", "solving", ("ortools",), "odtdsl[cpsat]"),

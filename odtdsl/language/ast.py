@@ -273,6 +273,13 @@ class Encoding(Node):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet(Node):
+    """`sheet "2024"`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IdColumn(Node):
     """`id patient`."""
 
@@ -280,7 +287,16 @@ class IdColumn(Node):
 
 
 DataOption = (
-    TestFile | TestShare | NaMarks | Separator | Decimal | Thousands | Header | Encoding | IdColumn
+    TestFile
+    | TestShare
+    | NaMarks
+    | Separator
+    | Decimal
+    | Thousands
+    | Header
+    | Encoding
+    | Sheet
+    | IdColumn
 )
 
 

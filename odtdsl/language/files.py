@@ -13,7 +13,7 @@ MAX_BYTES = 300_000
 """Largest file that is read, in seconds; a spec of 200 rules has about 15,000 bytes."""
 
 _ARCHIVE = b"PK\x03\x04"
-_ROWS = (".csv", ".tsv", ".tab", ".parquet", ".arff")
+_ROWS = (".csv", ".tsv", ".tab", ".parquet", ".arff", ".xlsx")
 _WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 

@@ -151,6 +151,8 @@ def _option(option: ast.DataOption) -> str:
             return f"header {word_text(option.word)}"
         case ast.Encoding():
             return f"encoding {quote(option.name)}"
+        case ast.Sheet():
+            return f"sheet {quote(option.name)}"
         case ast.IdColumn():
             return f"id {column_text(option.column)}"
         case _:

@@ -185,6 +185,9 @@ class Builder:
     def _encoding(self, c: list[Any], span: Span) -> ast.Encoding:
         return ast.Encoding(span=span, name=self.string(c[1]))
 
+    def _sheet(self, c: list[Any], span: Span) -> ast.Sheet:
+        return ast.Sheet(span=span, name=self.string(c[1]))
+
     def _id_column(self, c: list[Any], span: Span) -> ast.IdColumn:
         return ast.IdColumn(span=span, column=self.node(c[1]))
 

@@ -184,6 +184,7 @@ class SpecBuilder:
         thousands: str | None = None,
         header: bool | Literal["none"] | None = True,
         encoding: str | None = None,
+        sheet: str | None = None,
         id: str | None = None,
     ) -> Self:
         """`data ...`: where the rows come from.
@@ -191,7 +192,7 @@ class SpecBuilder:
         Parameters
         ----------
         source
-            A path (CSV, TSV, Parquet, ARFF), or a frame: a pandas, polars or Arrow table, a
+            A path (CSV, TSV, Parquet, ARFF, Excel), or a frame: a pandas, polars or Arrow table, a
             2-D array (columns `c1`, `c2`, ...), a mapping of names to sequences. Nothing here
             and in `sklearn`, `openml` leaves the frame to be given to `solve`.
         sklearn, openml
@@ -208,6 +209,8 @@ class SpecBuilder:
             How a text file writes numbers: 1.073,5 by `decimal=","` and `thousands="."`.
         header
             `"none"` where the first line is data; columns are then `c1`, `c2`, ...
+        sheet
+            Of an Excel file; by default the first.
         id
             The column whose values name the rows.
 
@@ -227,6 +230,7 @@ class SpecBuilder:
             thousands=thousands,
             header=header,
             encoding=encoding,
+            sheet=sheet,
             id=id,
         )
         self._append(statement)

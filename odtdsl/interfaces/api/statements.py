@@ -84,6 +84,7 @@ def data(
     thousands: str | None,
     header: object,
     encoding: str | None,
+    sheet: str | None = None,
     id: object,
 ) -> ast.Data:
     """`data ...`; frames are for the model to hold."""
@@ -113,6 +114,8 @@ def data(
         raise values.wrong("`header`", header, 'pass True or "none"')
     if encoding is not None:
         options.append(ast.Encoding(name=encoding))
+    if sheet is not None:
+        options.append(ast.Sheet(name=sheet))
     if id is not None:
         options.append(ast.IdColumn(column=values.name(id)))
     return ast.Data(source=_source(source, sklearn, openml), options=tuple(options))

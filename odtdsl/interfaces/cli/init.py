@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Init(Command):
     """Write a first spec for a file of rows: what its columns are, and statements that solve."""
 
-    rows: Annotated[Path, Argument(help="Rows: CSV, TSV, Parquet or ARFF.")]
+    rows: Annotated[Path, Argument(help="Rows: CSV, TSV, Excel, Parquet or ARFF.")]
     target: Annotated[
         str | None, Option(help="The column to predict; asked for on a terminal.")
     ] = None

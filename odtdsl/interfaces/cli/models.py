@@ -24,7 +24,7 @@ class OnRows(Command):
         Path | None, Argument(help="The .odt file; DATA is read as its data statement says.")
     ] = None
     model: Annotated[Path, Argument(help="A saved tree, or a saved `solve --json`.")]
-    rows: Annotated[Path, Argument(help="Rows: CSV, TSV, Parquet or ARFF.")]
+    rows: Annotated[Path, Argument(help="Rows: CSV, TSV, Excel, Parquet or ARFF.")]
     na: Annotated[
         list[str] | None,
         Option(help="A text that marks a missing value; without it, those of the spec."),

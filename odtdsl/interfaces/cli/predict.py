@@ -38,7 +38,8 @@ class Predict(OnRows):
     """
 
     rows: Annotated[
-        Path, Argument(help="Rows: CSV, TSV, Parquet or ARFF; `-` for CSV from standard input.")
+        Path,
+        Argument(help="Rows: CSV, TSV, Excel, Parquet or ARFF; `-` for CSV from standard input."),
     ]
     id_column: Annotated[
         str | None, Option("--id", help="Write this column of the rows first, as their name.")

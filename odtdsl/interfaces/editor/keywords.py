@@ -43,6 +43,7 @@ MEANINGS: dict[str, str] = {
     "decimal": 'The decimal sign of the numbers of a file: `decimal ","`.',
     "thousands": 'What stands between thousands in the numbers of a file: `thousands "."`.',
     "header": "`header none`: the first line is data, and columns are `c1`, `c2`, ...",
+    "sheet": 'The sheet of an Excel file, by default the first: `sheet "2024"`.',
     "encoding": 'The encoding of a file that is not UTF-8: `encoding "latin-1"`.',
     "id": "The column that names the rows, for `row in {...}`; it is no feature.",
     # ---- types

@@ -118,7 +118,7 @@ def head(request: DataRequest, base: Path) -> tuple[str, ...]:
             return tuple(read_schema(path).names)
         with path.open("rb") as stream:
             text = stream.read(HEAD_BYTES).decode(request.encoding or "utf-8-sig", "replace")
-        if path.suffix.lower() == ".arff" or not request.header:
+        if path.suffix.lower() in (".arff", ".xlsx", ".xlsm") or not request.header:
             return ()
         separator = request.separator or ("\t" if path.suffix.lower() in (".tsv", ".tab") else ",")
         row = next(csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True))

@@ -153,6 +153,8 @@ def _data(request: DataRequest) -> str:
         parts.append("no header")
     if request.encoding is not None:
         parts.append(f"encoding {request.encoding}")
+    if request.sheet is not None:
+        parts.append(f"sheet {request.sheet!r}")
     if request.id_column is not None:
         parts.append(f"id {request.id_column}")
     match request.test:
