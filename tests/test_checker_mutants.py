@@ -174,7 +174,10 @@ def test_a_wrong_translation_fails_the_audit(term: str, monkeypatch: pytest.Monk
     else:
         one = BY_NAME[term]
         monkeypatch.setattr(one, "translate", _says_nothing(one.translate), raising=False)
-    assert solved(term) == "X101", "the rule does not bind, or bounds a measure from below"
+    assert solved(term) == "X101", (
+        "the rule does not bind, or bounds a measure from below; where the least errors keep it "
+        "anyway, say in INSTEAD what else is made least"
+    )
 
 
 def _without_first(mask: Callable[..., Any]) -> Callable[..., Any]:
