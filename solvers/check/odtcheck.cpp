@@ -644,21 +644,29 @@ WIDE void scan_many(Batch<Value>& b, size_t g, const char* look) {
   }
 }
 
-// Per feature, how many of some rows go left.
-WIDE void count(const std::uint64_t* rows, const Bits& bits, const vector<size_t>& features,
-                size_t from, Small* found) {
-  for (size_t g = from; g < features.size(); ++g) {
-    const std::uint64_t* left = bits.left.data() + features[g] * bits.words;
-    int sum = 0;
-    for (size_t w = 0; w < bits.words; ++w) sum += __builtin_popcountll(rows[w] & left[w]);
-    found[g] = sum;
+// What some rows of one kind lose that go left, by class and feature from a first one on: `loss`
+// per class times how many they are. It is added up.
+WIDE void add_left(const std::uint64_t* rows, const Bits& bits, const vector<size_t>& features,
+                   size_t from, const vector<Int>& loss, Small* found, Small* sum) {
+  const size_t n = features.size(), words = bits.words;
+  for (size_t g = from; g < n; ++g) {
+    const std::uint64_t* left = bits.left.data() + features[g] * words;
+    int many = 0;
+    for (size_t w = 0; w < words; ++w) many += __builtin_popcountll(rows[w] & left[w]);
+    found[g] = many;
+  }
+  for (size_t c = 0; c < loss.size(); ++c) {
+    const Small each = static_cast<Small>(loss[c]);
+    Small* to = sum + c * n;
+    for (size_t g = from; each && g < n; ++g) to[g] += each * found[g];
   }
 }
 
-// The least losses of the four quarters that a test makes with each later one, `meet`: by class and
-// test, what the rows lose that go left at both.
+// The least losses of the four quarters that a test makes with each later one, and with them of two
+// leaves on each side of both, `best`. `meet`: by class and test, what the rows lose that go left
+// at both.
 WIDE void quarters(const Small* meet, const Small* left, const Small* all, size_t classes, size_t n,
-                   size_t f, Small* low) {
+                   size_t f, Small* low, Small* best) {
   for (size_t q = 0; q < 4; ++q) std::fill_n(low + q * n, n, std::numeric_limits<Small>::max());
   for (size_t c = 0; c < classes; ++c) {
     const Small mine = left[c * n + f], others = all[c] - mine;
@@ -670,6 +678,16 @@ WIDE void quarters(const Small* meet, const Small* left, const Small* all, size_
       low[3 * n + g] = std::min<Small>(low[3 * n + g], others - rest);
     }
   }
+  Small lower = best[f], upper = best[n + f];
+  for (size_t g = f + 1; g < n; ++g) {
+    const Small a = low[g], b = low[n + g], c = low[2 * n + g], d = low[3 * n + g];
+    lower = std::min<Small>(lower, a + b);
+    upper = std::min<Small>(upper, c + d);
+    best[g] = std::min<Small>(best[g], a + c);
+    best[n + g] = std::min<Small>(best[n + g], b + d);
+  }
+  best[f] = lower;
+  best[n + f] = upper;
 }
 
 // What is known of the two sides of each test of a feature, by places: the rows on the left.
@@ -814,17 +832,10 @@ struct Checker {
     const size_t n = features.size();
     vector<Small> counts(n);
     vector<Small> left(classes * n, 0), meet(classes * n), low(4 * n);
-    vector<Int> leaf[2], best[2];
-    const auto add = [&](size_t k, size_t from, vector<Small>& to) {
-      for (size_t c = 0; c < classes; ++c) {
-        const Small loss = static_cast<Small>(p.loss[k][c]);
-        for (size_t g = from; loss && g < n; ++g) to[c * n + g] += loss * counts[g];
-      }
-    };
-    for (size_t k : met) {
-      count(&of_kind[k * words], bits, features, 0, counts.data());
-      add(k, 0, left);
-    }
+    vector<Small> best(2 * n, std::numeric_limits<Small>::max());
+    vector<Int> leaf[2];
+    for (size_t k : met)
+      add_left(&of_kind[k * words], bits, features, 0, p.loss[k], counts.data(), left.data());
     for (size_t f = 0; f < n; ++f) {
       Int lower = kLargest, upper = kLargest;
       for (size_t c = 0; c < classes; ++c) {
@@ -836,32 +847,22 @@ struct Checker {
       demand(lower + upper + 2 * p.price >= target, "a single split loses less than is claimed");
     }
     if (depth == 1 || !sampled()) return;
-    best[0] = leaf[0];
-    best[1] = leaf[1];
     vector<std::uint64_t> both(words);
     for (size_t f = 0; f < n; ++f) {
       std::fill(meet.begin(), meet.end(), Small{0});
       for (size_t k : met) {
         for (size_t w = 0; w < words; ++w)
           both[w] = of_kind[k * words + w] & bits.left[features[f] * words + w];
-        count(both.data(), bits, features, f + 1, counts.data());
-        add(k, f + 1, meet);
+        add_left(both.data(), bits, features, f + 1, p.loss[k], counts.data(), meet.data());
       }
-      quarters(meet.data(), left.data(), all.data(), classes, n, f, low.data());
-      for (size_t g = f + 1; g < n; ++g) {
-        const auto lower = [&](Int& to, size_t one, size_t other) {
-          to = std::min(to, Int{low[one * n + g]} + low[other * n + g] + 2 * p.price);
-        };
-        lower(best[0][f], 0, 1);
-        lower(best[1][f], 2, 3);
-        lower(best[0][g], 0, 2);
-        lower(best[1][g], 1, 3);
-      }
+      quarters(meet.data(), left.data(), all.data(), classes, n, f, low.data(), best.data());
     }
-    for (size_t f = 0; f < n; ++f)
-      demand((most_leaves == 3 ? std::min(best[0][f] + leaf[1][f], leaf[0][f] + best[1][f])
-                               : best[0][f] + best[1][f]) >= target,
+    for (size_t f = 0; f < n; ++f) {
+      const Int a = std::min(leaf[0][f], best[f] + 2 * p.price),
+                b = std::min(leaf[1][f], best[n + f] + 2 * p.price);
+      demand((most_leaves == 3 ? std::min(a + leaf[1][f], leaf[0][f] + b) : a + b) >= target,
              "a tree of depth two loses less than is claimed");
+    }
   }
 
   // At most two levels: a leaf, a split, and TWO.
