@@ -403,6 +403,12 @@ def test_weights_that_solvers_cannot_hold_are_refused(tmp_path: Path) -> None:
         ("v 1 -2 -3 0\no 5\nc Answer: 2\nv -1 -2 3 0\no 2\ns OPTIMUM FOUND", "wcnf", {3}),
         ("o 2\ns OPTIMUM FOUND\nv 101\n", "wcnf", {1, 3}),
         ("o 2\nv x1 -x2 x3\ns OPTIMUM FOUND\n", "opb", {1, 3}),
+        (
+            "c RoundingSat\nc #variables=3 #constraints=2\no 3\no 2\ns OPTIMUM FOUND\n"
+            "v x1 -x2 x3\nc cpu time 0.01 s\n",
+            "opb",
+            {1, 3},
+        ),
         ("v x1 ~x2\r\nv x3\r\n", "opb", {1, 3}),
     ],
 )

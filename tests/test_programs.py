@@ -289,3 +289,20 @@ def test_long_comments_are_broken(to: str, tmp_path: Path) -> None:
     ]
     assert sum(line.count("errors") for line in comments) >= 140
     assert max(map(len, comments)) <= 250
+
+
+@pytest.mark.parametrize("options", [{}, {"bound": 12}, {"weighted": True}])
+def test_rows_of_lookahead_come_last(options: dict[str, Any], tmp_path: Path) -> None:
+    """So that the how-to can say how to delete them by hand."""
+    spec = odtdsl.parse(
+        'data sklearn "iris" target target candidates * at quantiles 3 tree depth <= 2'
+        " minimize errors then leaves rule three: leaves <= 3"
+    )
+    path = tmp_path / "model.lp"
+    spec.compile(path, **options)
+    text = path.read_text()
+    if "bound" not in options:
+        assert "\n\\ lookahead" in text
+    rows = text.partition("\n\\ lookahead")[2].partition("\nBounds")[0]
+    assert re.findall(r"^ (\w+)\(?.*?: ", rows, re.MULTILINE).count("lookahead_left") <= 1
+    assert all(x.startswith("lookahead_") for x in re.findall(r"^ (\w+)\S*: ", rows, re.MULTILINE))

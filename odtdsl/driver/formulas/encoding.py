@@ -19,7 +19,7 @@ from odtdsl.backends.clauses.lowering import MAX_FORMULA_DEPTH, Lowered, Shape, 
 from odtdsl.backends.clauses.names import SpecNames
 from odtdsl.backends.clauses.sums import Terms, at_most
 from odtdsl.base.back_ends import able
-from odtdsl.base.diagnostics.model import error
+from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.driver.choice import choose, refuse_quotients, refused
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage, StageForm
@@ -111,11 +111,7 @@ def encode(
         are built. B224: the weights of the stages leave 62 bits. U321: more bounds than stages.
     """
     if isinstance(core.skeleton, DiagramSkeleton):
-        raise error(
-            "B102",
-            "formulas can be written only for trees, and this spec asks for a diagram",
-            helps=("for a diagram, use `odt solve --using sat` or `--using cpsat`",),
-        )
+        raise _no_formula(core.skeleton)
     refuse_quotients(core, rows.problem.source, "formulas")
     core = _within(core, depth, bounds)
     writer = able("write formulas")
@@ -144,6 +140,25 @@ def encode(
         _bound(lowered, rows, index, bound)
     terms, goals = (Terms(), ()) if to == "cnf" else _objective(lowered, rows)
     return Encoding(to=to, rows=rows, lowered=lowered, terms=terms, goals=goals)
+
+
+def _no_formula(skeleton: DiagramSkeleton) -> OdtError:
+    """B102 for a diagram, and for hyperplanes, whose weights are no variables that are 0 or 1."""
+    if skeleton.splits == "hyperplane":
+        what = "splits on one feature, and this spec asks for hyperplanes"
+        return error(
+            "B102",
+            f"formulas can be written only for {what}",
+            helps=("write a program: `--to lp` or `--to mps`",),
+        )
+    return error(
+        "B102",
+        "formulas can be written only for trees, and this spec asks for a diagram",
+        helps=(
+            "write a program: `--to lp`, `mps` or `mzn`",
+            "or solve it here, by `odt solve --using sat` or `--using cpsat`",
+        ),
+    )
 
 
 def _within(core: Core, depth: int | None, bounds: Sequence[Fraction]) -> Core:
