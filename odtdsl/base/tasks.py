@@ -8,6 +8,7 @@ floor imports a task: it finds the part by the kind of target, and so knows no k
 
 from __future__ import annotations
 
+import sys
 from abc import ABC
 from dataclasses import dataclass
 from functools import cache
@@ -27,7 +28,9 @@ class Part(ABC):
     def of(cls, kind: str) -> Self:
         """The part of the task for a kind of target."""
         _, package = tasks()[kind]
-        found = import_module(f"{package}.{cls.module}").PART
+        name = f"{package}.{cls.module}"
+        # Loaded but once: a solve asks some dozens of times.
+        found = (sys.modules.get(name) or import_module(name)).PART
         assert isinstance(found, cls), f"{package}.{cls.module} holds a {cls.__name__}"
         return found
 

@@ -23,7 +23,7 @@ EXTRAS: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ("frames of pandas", "reading", ("pandas",), "odtdsl[frames]"),
     ("frames of polars", "reading", ("polars",), "odtdsl[frames]"),
     ("back end cpsat", "solving", ("ortools",), "odtdsl[cpsat]"),
-    ("runs on Dask", "tuning", ("distributed",), "odtdsl[distributed]"),
+    ("runs on Dask", "search and tuning", ("distributed",), "odtdsl[distributed]"),
     ("runs on Ray", "tuning", ("ray",), "ray"),
     ("pictures by matplotlib", "plotting", ("matplotlib",), "matplotlib"),
     ("ONNX models", "export", ("onnx",), "onnx"),

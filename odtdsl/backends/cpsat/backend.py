@@ -115,5 +115,10 @@ def _of_paths(core: Core) -> Iterator[Objection]:
 
 
 def installed() -> bool:
-    """Whether OR-tools is there."""
-    return find_spec("ortools") is not None
+    """Whether OR-tools is there; looked for again only while it is not."""
+    if not _found and find_spec("ortools") is not None:
+        _found.append("ortools")
+    return bool(_found)
+
+
+_found: list[str] = []
