@@ -155,23 +155,33 @@ class GreedyBackEnd(BackEnd):
 
             return grow(core, limits, start if isinstance(start, RawDiagram) else None, report)
         judged = self.answered(core)
-        limits, brief = _at_least(limits, brief=self.brief)
         incumbent: Incumbent[RawTree] = Incumbent(judged, limits, report)
         if (first := started(start)) is not None:
             incumbent.offer(first)
-        if core.targets is None:
-            _Search(core, incumbent, limits.seed, brief=brief).run()
-        elif self.grows_vectors(core):
-            from odtdsl.backends.greedy.outputs import OutputGrowth
-
-            OutputGrowth(core, incumbent, limits.seed, self.growth).run()
-        else:
-            from odtdsl.backends.greedy.regression import RegressionGrowth
-
-            RegressionGrowth(core, incumbent, limits.seed, brief=brief).run()
+        left = limits.left()
+        self._run(core, incumbent, brief=self.brief)
+        if incumbent.best is None and left is not None and left < START.least / 2:
+            # Reading has left too little for a tree: the first good one has some time in any case,
+            # as it has where growth is a start.
+            incumbent.limits = replace(limits, deadline=time.monotonic() + START.least)
+            self._run(core, incumbent, brief=True)
         if incumbent.best is None:
             return incumbent.answer(None)
         return incumbent.answer(settled(judged, simplify(judged, incumbent.best)))
+
+    def _run(self, core: Core, incumbent: Incumbent[RawTree], *, brief: bool) -> None:
+        """Grow what the targets ask for."""
+        seed = incumbent.limits.seed
+        if core.targets is None:
+            _Search(core, incumbent, seed, brief=brief).run()
+        elif self.grows_vectors(core):
+            from odtdsl.backends.greedy.outputs import OutputGrowth
+
+            OutputGrowth(core, incumbent, seed, self.growth).run()
+        else:
+            from odtdsl.backends.greedy.regression import RegressionGrowth
+
+            RegressionGrowth(core, incumbent, seed, brief=brief).run()
 
     def grows_vectors(self, core: Core) -> bool:
         """Whether the growth for output vectors is asked for, with its ways of scoring."""
@@ -181,20 +191,6 @@ class GreedyBackEnd(BackEnd):
         loss = loss_in(core)
         plain = core.targets.shape[1] == 1 and (loss is None or loss.kind != "poisson")
         return not plain or self.growth != Growth() or feasible_set(core) is not None
-
-
-def _at_least(limits: Limits, *, brief: bool) -> tuple[Limits, bool]:
-    """What reading the data has left of the limits: the first good tree has some time in any case.
-
-    Returns
-    -------
-    Limits, bool
-        And whether the first good tree will do.
-    """
-    left = limits.left()
-    if left is None or left >= START.least:
-        return limits, brief
-    return replace(limits, deadline=time.monotonic() + START.least), True
 
 
 class _Search:
