@@ -17,6 +17,8 @@ FRAME: dict[str, list[Any]] = {
     "y": ["no", "no", "yes", "no", "yes", "yes", "no", "yes"],
     "v": [0.0, 1.0, 4.0, 2.0, 5.0, 3.0, 2.0, 6.0],
     "w": [3.0, 1.0, 2.0, 2.0, 0.0, 3.0, 1.0, 1.0],
+    "t": [4.0, 9.0, 2.0, 6.0, 1.0, 3.0, 8.0, 5.0],
+    "e": [1, 0, 1, 1, 1, 0, 0, 1],
 }
 OTHER_TARGET = "T219"
 """The code of a term that has no meaning for the target."""
@@ -25,6 +27,7 @@ TARGETS = {
     "choices": ("target choice {v, w} by reward", "expected_reward"),
     "a number": ("target v: number", "mse"),
     "several numbers": ("target v, w: number", "mse"),
+    "survival": ("target survival t event e", "survival_loss"),
 }
 """By name the statement of the target and an objective."""
 SHAPES = {

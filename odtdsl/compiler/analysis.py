@@ -365,15 +365,14 @@ class _Analyser:
 
     def _check_diagram(self, rows: Rows) -> None:
         """One terminal per class needs classes."""
-        kind = rows.problem.target.kind
-        part = TargetPart.of(kind)
+        part = TargetPart.of(rows.problem.target.kind)
         if isinstance(rows.problem.skeleton, DiagramSkeleton) and not part.on_diagrams:
             what = "a diagram has one terminal per class"
             if rows.problem.skeleton.tree:
                 what = "trees with hyperplane splits need a class target"
             self.reporter.error(
                 "K118",
-                f"{what}, and the target is a {kind}",
+                f"{what}, and the target is {part.said}",
                 self.statements.skeleton,
                 helps=("write `tree depth <= 3`, or use a class target",),
             )

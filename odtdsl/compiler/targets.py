@@ -91,7 +91,7 @@ class TargetPart(Part):
         """The loss by actual and predicted class; files `loss` statements where none has one."""
         for statement in columns.statements.losses:
             columns.reporter.error(
-                "T113", f"`loss` is about classes, but the target is a {target.kind}", statement
+                "T113", f"`loss` is about classes, but the target is {self.said}", statement
             )
         return ()
 
