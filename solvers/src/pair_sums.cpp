@@ -56,17 +56,22 @@ ODT_CLONES void add_rows(const MaskedRows& in, std::size_t block, double* w, dou
   for (; block < in.blocks; ++block) add_blocks<1>(in, block, w, s);
 }
 
-// Sums of weight * target^2 per column.
-ODT_CLONES void add_squares(const MaskedRows& in, double* q) {
-  for (std::size_t block = 0; block < in.blocks; ++block) {
+// Sums of one moment per column, from a block of columns on.
+template <double Moments::* kOf>
+ODT_INLINE void add_one(const MaskedRows& in, std::size_t block, double* sums) {
+  for (; block < in.blocks; ++block) {
     Lanes sum = {};
     for (std::size_t k = 0; k < in.rows; ++k) {
       LaneBits bits;
       std::memcpy(&bits, in.lanes[in.masks[in.row[k] * in.blocks + block]], sizeof bits);
-      sum += (Lanes)((LaneBits)(Lanes{} + in.point[in.row[k]].q) & bits);
+      sum += (Lanes)((LaneBits)(Lanes{} + in.point[in.row[k]].*kOf) & bits);
     }
-    store(sum, q + block * kLanes);
+    store(sum, sums + block * kLanes);
   }
+}
+ODT_CLONES void add_squares(const MaskedRows& in, double* q) { add_one<&Moments::q>(in, 0, q); }
+ODT_CLONES void add_counts(const MaskedRows& in, std::size_t block, double* n) {
+  add_one<&Moments::n>(in, block, n);
 }
 
 ODT_CLONES void minus(const double* a, const double* b, std::size_t n, double* out) {
@@ -80,9 +85,9 @@ ODT_CLONES void minus(const double* a, const double* b, std::size_t n, double* o
 
 struct ScoreRow {
   std::size_t column, stride;
-  const double *w, *s;  // pair sums with the columns of lanes
-  const double *one_w, *one_s;
-  double all_w, all_s;
+  const double *w, *s, *n;  // pair sums with the columns of lanes
+  const double *one_w, *one_s, *one_n;
+  double all_w, all_s, all_n;
   double *best_one, *best_none;
   const std::uint8_t *below, *above;  // masks of the columns; null: all, whatever they weigh
   double least;
@@ -125,8 +130,7 @@ ODT_INLINE void score_row(const ScoreRow& row, const Score& score_of) {
     load(one_s, row.one_s + j);
     const Lanes both = score_of(w, s), own = score_of(own_w - w, own_s - s),
                 other = score_of(one_w - w, one_s - s);
-    const Lanes neither_w = row.all_w - own_w - one_w + w;
-    const Lanes neither = score_of(neither_w, row.all_s - own_s - one_s + s);
+    const Lanes neither = score_of(row.all_w - own_w - one_w + w, row.all_s - own_s - one_s + s);
     Lanes mine_one = both + own, mine_none = other + neither, its_one = both + other,
           its_none = own + neither;
     if constexpr (kRuled) {
@@ -134,8 +138,13 @@ ODT_INLINE void score_row(const ScoreRow& row, const Score& score_of) {
       std::memcpy(&below, bits_of[row.below[j / kLanes]], sizeof below);
       std::memcpy(&above, bits_of[row.above[j / kLanes]], sizeof above);
       const Lanes least = Lanes{} + row.least;
-      const LaneBits heavy_both = w >= least, heavy_own = own_w - w >= least,
-                     heavy_other = one_w - w >= least, heavy_neither = neither_w >= least;
+      Lanes n, one_n;
+      load(n, row.n + j);
+      load(one_n, row.one_n + j);
+      const double own_n = row.one_n[row.column];
+      const LaneBits heavy_both = n >= least, heavy_own = own_n - n >= least,
+                     heavy_other = one_n - n >= least,
+                     heavy_neither = row.all_n - own_n - one_n + n >= least;
       mine_one = only(mine_one, below & heavy_both & heavy_own);
       mine_none = only(mine_none, below & heavy_other & heavy_neither);
       its_one = only(its_one, above & heavy_both & heavy_other);
@@ -160,7 +169,8 @@ ODT_CLONES void score_ruled_counts(const ScoreRow& row) { score_row<true>(row, O
 
 }  // namespace
 
-void PairSums::prepare(const RegressionView& view) {
+void PairSums::prepare(const RegressionView& view, bool counts) {
+  counts_ = counts;
   columns_ = view.columns.size();
   stride_ = (columns_ + kLanes - 1) / kLanes * kLanes;
   const std::size_t blocks = stride_ / kLanes;
@@ -178,6 +188,9 @@ void PairSums::reserve(Sums& sums) const {
   sums.s.reserve(columns_ * stride_);
   for (auto* a : {&sums.one_w, &sums.one_s, &sums.one_q, &sums.best_one, &sums.best_none})
     a->reserve(stride_);
+  if (!counts_) return;
+  sums.n.reserve(columns_ * stride_);
+  sums.one_n.reserve(stride_);
 }
 
 void PairSums::sum(const RegressionView& view, Sums& out) {
@@ -200,6 +213,7 @@ void PairSums::add(const RegressionView& view, Sums& out) {
                 rows_.data(),      rows_.size(),  lane_masks().of};
   add_rows(in, 0, out.one_w.data(), out.one_s.data());
   add_squares(in, out.one_q.data());
+  if (counts_) add_counts(in, 0, out.one_n.data());
   out.all = Moments{};
   for (std::uint32_t i : rows_) out.all.add(view.point[i]);
   picked_.resize(rows_.size() + 1);
@@ -216,8 +230,11 @@ void PairSums::add(const RegressionView& view, Sums& out) {
     in.rows = count;
     double *w = out.w.data() + k * stride_, *s = out.s.data() + k * stride_;
     add_rows(in, k / kLanes, w, s);
+    double* n = counts_ ? out.n.data() + k * stride_ : nullptr;
+    if (n) add_counts(in, k / kLanes, n);
     if (direct) continue;
     const std::size_t first = k / kLanes * kLanes;
+    if (n) minus(out.one_n.data() + first, n + first, stride_ - first, n + first);
     minus(out.one_w.data() + first, w + first, stride_ - first, w + first);
     minus(out.one_s.data() + first, s + first, stride_ - first, s + first);
   }
@@ -233,7 +250,9 @@ void PairSums::subtract(const Sums& from, const Sums& part, Sums& out) const {
                       count = stride_ - k / kLanes * kLanes;
     minus(from.w.data() + first, part.w.data() + first, count, out.w.data() + first);
     minus(from.s.data() + first, part.s.data() + first, count, out.s.data() + first);
+    if (counts_) minus(from.n.data() + first, part.n.data() + first, count, out.n.data() + first);
   }
+  if (counts_) minus(from.one_n.data(), part.one_n.data(), stride_, out.one_n.data());
   out.all = from.all;
   out.all.subtract(part.all);
 }
@@ -245,14 +264,18 @@ void PairSums::score(Sums& sums, bool counts, const Allowed& allowed) const {
   const auto ruled = counts ? score_ruled_counts : score_ruled_squares;
   const std::size_t blocks = stride_ / kLanes;
   for (std::size_t k = 0; k < columns_; ++k) {
+    const double* w = sums.w.data() + k * stride_;
     ScoreRow row{k,
                  stride_,
-                 sums.w.data() + k * stride_,
+                 w,
                  sums.s.data() + k * stride_,
+                 counts_ ? sums.n.data() + k * stride_ : w,
                  sums.one_w.data(),
                  sums.one_s.data(),
+                 counts_ ? sums.one_n.data() : sums.one_w.data(),
                  sums.all.w,
                  sums.all.s,
+                 counts_ ? sums.all.n : sums.all.w,
                  sums.best_one.data(),
                  sums.best_none.data(),
                  nullptr,

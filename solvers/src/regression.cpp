@@ -153,8 +153,10 @@ void RegressionRoot::stage(Shape shape, bool last) {
 // proof.
 void RegressionRoot::search(Shape goal) {
   RegressionScan& scan = lanes_[0]->scan();
-  if (data_.ends(0, view_.total.w)) offer(scan.leaf(view_), Plan::leaf());
-  if (goal.depth == 0 || goal.leaves == 1 || view_.columns.empty()) return raise(limit());
+  if (data_.ends(0, view_.total.n)) offer(scan.leaf(view_), Plan::leaf());
+  if (goal.depth == 0 || goal.leaves == 1 || view_.columns.empty() ||
+      !data_.splits(0, view_.total.n))
+    return raise(limit());
   offer(scan.stump(view_, 0).value, Plan::stump());
   if (goal.depth == 1 || goal.leaves == 2) return raise(limit());
   if (close_enough()) return;
@@ -251,11 +253,20 @@ void check(const RegressionProblem& p) {
     for (std::size_t i = 0; i < p.base.rows; ++i)
       demand(p.base.ranks(f)[i] < p.base.distinct[f], "a rank is out of range");
   check(p.rules, p.base);
-  demand(p.leaf_rows <= 1 || (p.weight.empty() && p.rules.any_strict()),
-         "sizes of leaves are for rows that weigh one, in states that ask for them");
-  demand(
-      p.rules.leaf_conditions.empty() && p.rules.split_conditions.empty() && !p.rules.asks_cuts(),
-      "this search takes rules on paths and sizes of leaves alone");
+  demand(!p.sized() || p.rules.any_strict(), "sizes are asked for in states that relax to others");
+  demand(!p.rules.asks_cuts(), "this search takes no rules on single cuts");
+  demand(p.rules.sums <= 1, "this search counts one sum");
+  demand(p.rules.value.empty() || p.leaf_rows <= 1 ||
+             std::count(p.rules.value.begin(), p.rules.value.end(), p.rules.value[0]) ==
+                 static_cast<std::ptrdiff_t>(p.rules.value.size()),
+         "sizes of leaves in rows and another sum");
+  demand(!p.rules.leaf_conditions.empty() ||
+             std::find(p.rules.value.begin(), p.rules.value.end(), 0) == p.rules.value.end(),
+         "a row that no rule on leaves counts");
+  for (Loss value : p.rules.value) demand(value <= 0, "what is counted is not below zero");
+  for (const auto* conditions : {&p.rules.leaf_conditions, &p.rules.split_conditions})
+    for (const RowConditions& one : *conditions)
+      demand(one.size() == 1, "this search takes sizes alone");
 }
 
 }  // namespace

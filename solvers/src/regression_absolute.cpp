@@ -37,15 +37,11 @@ class AbsoluteScan : public RegressionScan {
     double value = kNever, free = kNever;  // of leaves that hold enough rows, and of any
   };
   Best best_split(const RegressionView& view, const Order& order, const std::uint32_t* codes,
-                  std::size_t least, double* splits);
+                  double least, double* splits);
   void side(const RegressionView& view, std::size_t column, std::uint32_t cut, int k, int state,
             Sides& sides);
-  // Rows that a leaf must hold.
-  std::size_t least_rows(int state) const {
-    return data_.rules().strict(state)
-               ? static_cast<std::size_t>(std::max(1, data_.problem.leaf_rows))
-               : 1;
-  }
+  // What a leaf must count.
+  double least(int state) const { return data_.rules().strict(state) ? data_.leaf_least : -kNever; }
 
   const RegressionData& data_;
   double price_, tolerance_;
@@ -150,7 +146,7 @@ void AbsoluteScan::prefix_losses(const RegressionView& view, const Order& order,
 
 // Least loss of two leaves; where `splits` is given, the loss of every cut.
 AbsoluteScan::Best AbsoluteScan::best_split(const RegressionView& view, const Order& order,
-                                            const std::uint32_t* codes, std::size_t least,
+                                            const std::uint32_t* codes, double least,
                                             double* splits) {
   Best best;
   const std::size_t n = order.size();
@@ -158,12 +154,15 @@ AbsoluteScan::Best AbsoluteScan::best_split(const RegressionView& view, const Or
   ++counters.scans;
   prefix_losses(view, order, false, before_);
   prefix_losses(view, order, true, behind_);
+  double all = 0, low = 0;
+  for (std::uint32_t i : order) all += view.point[i].n;
   for (std::size_t i = 0; i + 1 < n; ++i) {
+    low += view.point[order[i]].n;
     if (codes[order[i]] == codes[order[i + 1]]) continue;
     const double value = before_[i] + behind_[n - 2 - i] + 2 * price_;
     if (splits) *splits++ = value;
     best.free = std::min(best.free, value);
-    if (i + 1 >= least && n - 1 - i >= least) best.value = std::min(best.value, value);
+    if (low >= least && all - low >= least) best.value = std::min(best.value, value);
   }
   return best;
 }
@@ -188,16 +187,17 @@ Pick AbsoluteScan::stump(const RegressionView& view, int state) {
   for (const auto& column : view.columns) cuts += column.values - 1;
   splits.resize(cuts);
   last_.list(data_, view, state);
-  const std::size_t least = least_rows(state);
+  const double asked = least(state);
   Pick best;
   double* at = splits.data();
   for (std::size_t k = 0; k < view.columns.size(); ++k) {
-    best_split(view, sorted_[k], view.codes(k), 1, at);
+    best_split(view, sorted_[k], view.codes(k), asked, at);
     std::size_t below = 0;
+    double low = 0;
     for (std::uint32_t cut = 1; cut < view.columns[k].values; ++cut, ++at) {
-      while (view.codes(k)[sorted_[k][below]] < cut) ++below;
+      while (view.codes(k)[sorted_[k][below]] < cut) low += view.point[sorted_[k][below++]].n;
       if (*at >= best.value || last_.of[k] != LastSplits::always) continue;
-      if (below < least || view.points - below < least) continue;
+      if (low < asked || view.total.n - low < asked) continue;
       best.value = *at;
       best.column = static_cast<int>(k);
       best.cut = cut;
@@ -211,8 +211,8 @@ Pick AbsoluteScan::stump(const RegressionView& view, int state) {
 void AbsoluteScan::side(const RegressionView& view, std::size_t column, std::uint32_t cut, int k,
                         int state, Sides& sides) {
   const std::uint32_t* side_codes = view.codes(column);
-  const std::size_t least = least_rows(state);
-  double alone = 0;
+  const double asked = least(state);
+  double alone = 0, count = 0;
   Best best;
   bool first = true;
   for (std::size_t other = 0; other < view.columns.size(); ++other) {
@@ -223,16 +223,17 @@ void AbsoluteScan::side(const RegressionView& view, std::size_t column, std::uin
     if (first) {
       link(view, rows_);
       alone = loss(view) + price_;
+      count = all_.n;
       first = false;
     }
     if (last_.of[other] == LastSplits::never) continue;
-    const Best found = best_split(view, rows_, view.codes(other), least, nullptr);
+    const Best found = best_split(view, rows_, view.codes(other), asked, nullptr);
     best.free = std::min(best.free, found.free);
     if (last_.of[other] == LastSplits::always) best.value = std::min(best.value, found.value);
     control_.poll(rows_.size() * 4);
   }
-  sides.leaf[k] = data_.rules().ends(state) && rows_.size() >= least ? alone : kNever;
-  sides.stump[k] = best.value;
+  sides.leaf[k] = data_.ends(state, count) ? alone : kNever;
+  sides.stump[k] = data_.splits(state, count) ? best.value : kNever;
   if (data_.rules().strict(state)) sides.free[k] = std::min(alone, best.free);
 }
 

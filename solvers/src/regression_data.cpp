@@ -82,7 +82,7 @@ void RegressionData::merge(std::size_t rows,
   std::unordered_multimap<std::uint64_t, std::size_t> known;
   for (std::uint32_t i = 0; i < rows; ++i) {
     std::size_t group = groups.size();
-    if (!problem.absolute() && problem.leaf_rows <= 1) {
+    if (!problem.absolute() && !problem.sized()) {
       const auto range = known.equal_range(mark[i]);
       for (auto at = range.first; at != range.second; ++at)
         if (alike(groups[at->second][0], i)) group = at->second;
@@ -175,6 +175,39 @@ void RegressionData::make_counts(const std::vector<std::uint32_t>& rows,
   tolerance = 1e-11 * std::max(0.0, spread) + 4e-15 * (counts + sizes) + largest * unit + 1e-290;
 }
 
+// What sizes count. Where only leaves without rows are refused, or where rows weigh one each,
+// weights say it as well.
+void RegressionData::count(const std::vector<std::uint32_t>& rows,
+                           const std::vector<std::vector<std::uint32_t>>& groups) {
+  const NumberRules& r = problem.rules;
+  const auto value = [&](std::uint32_t row) {
+    return r.sums == 0 ? Loss{-1} : r.value[row * static_cast<std::size_t>(r.sums)];
+  };
+  // A count of rows, of a group maybe, or else some sum.
+  const Loss most = r.sums == 0 ? 1 : -*std::min_element(r.value.begin(), r.value.end());
+  const bool rows_alone =
+      std::all_of(r.value.begin(), r.value.end(), [&](Loss v) { return v == 0 || v == -most; });
+  const Loss unit = rows_alone ? std::max<Loss>(1, most) : 1;
+  double lightest = 0;
+  bool alike = true;
+  for (std::size_t k = 0; k < points; ++k) {
+    for (std::uint32_t at : groups[k])
+      point[k].n -= static_cast<double>(value(rows[at])) / static_cast<double>(unit);
+    lightest = k == 0 ? point[k].w : std::min(lightest, point[k].w);
+    alike = alike && point[k].n == point[k].w;
+  }
+  const auto least = [&](const std::vector<RowConditions>& conditions) {
+    double most = 0;
+    for (const RowConditions& one : conditions)
+      most = std::max(most, static_cast<double>((unit - 1 - one[0].at_most) / unit) - 0.5);
+    return most;
+  };
+  leaf_least = std::max({leaf_least, problem.leaf_rows - 0.5, least(r.leaf_conditions)});
+  split_least = least(r.split_conditions);
+  weighed = alike || !problem.sized();
+  leaf_weight = alike ? leaf_least : lightest / 2;
+}
+
 RegressionData::RegressionData(const RegressionProblem& p) : problem(p) {
   std::vector<std::uint32_t> rows;
   double weights = p.weight.empty() ? static_cast<double>(p.base.rows) : 0;
@@ -190,11 +223,7 @@ RegressionData::RegressionData(const RegressionProblem& p) : problem(p) {
     make_counts(rows, groups);
   else
     make_points(rows, groups, weight_unit);
-  if (points > 0) {
-    least = point[0].w;
-    for (const Moments& m : point) least = std::min(least, m.w);
-    least *= std::max(1, p.leaf_rows) - 0.5;
-  }
+  count(rows, groups);
   std::vector<std::vector<std::uint32_t>> cells(cell.size(), std::vector<std::uint32_t>(points));
   for (std::size_t k = 0; k < points; ++k)
     for (std::size_t f = 0; f < cell.size(); ++f) cells[f][k] = cell[f][groups[k][0]];

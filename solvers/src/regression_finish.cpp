@@ -23,6 +23,7 @@ class Resolver {
     PlanNode node = plan.nodes[static_cast<std::size_t>(at)];
     if (node.feature < 0 && node.stump && !view.columns.empty()) {
       const Pick pick = scan_->stump(view, state);
+      if (pick.column < 0) throw std::logic_error("a split of the search breaks a rule");
       node.feature = view.feature(data_, static_cast<std::size_t>(pick.column));
       node.bound = view.bound(data_, static_cast<std::size_t>(pick.column), pick.cut);
     }

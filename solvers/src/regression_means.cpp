@@ -114,30 +114,33 @@ template <bool kCounts>
 Pick MeanScan<kCounts>::stump(const RegressionView& view, int state) {
   splits.clear();
   Pick best;
-  const double least = data_.least_side(state);
+  const bool strict = data_.rules().strict(state);
+  const double least =
+      prepared_ == view.set && binary(view) && data_.weighed ? data_.leaf_weight : data_.leaf_least;
   last_.list(data_, view, state);
-  const auto offer = [&](double w, double s, std::size_t column, std::uint32_t cut) {
+  const auto offer = [&](double w, double s, double n, double other, std::size_t column,
+                         std::uint32_t cut) {
     const double value = view.total.q - score<kCounts>(w, s) -
                          score<kCounts>(view.total.w - w, view.total.s - s) + 2 * price_;
     splits.push_back(value);
-    if (value < best.value && last_.of[column] == LastSplits::always && w >= least &&
-        view.total.w - w >= least)
+    if (value < best.value && last_.of[column] == LastSplits::always &&
+        (!strict || (n >= least && other >= least)))
       best = {value, static_cast<int>(column), cut, {false, false}};
   };
   if (prepared_ == view.set && binary(view)) {
+    const double* n = data_.weighed ? node_.one_w.data() : node_.one_n.data();
+    const double all = data_.weighed ? view.total.w : view.total.n;
     for (std::size_t k = 0; k < view.columns.size(); ++k)
-      offer(node_.one_w[k], node_.one_s[k], k, 1);
+      offer(node_.one_w[k], node_.one_s[k], n[k], all - n[k], k, 1);
     best.value = std::max(best.value, 2 * price_);
     return best;
   }
   make_totals(view);
   for (std::size_t k = 0; k < view.columns.size(); ++k) {
-    double w = 0, s = 0;
+    Moments low;
     for (std::uint32_t v = 0; v + 1 < view.columns[k].values; ++v) {
-      const Moments& bin = all_[first_[k] + v];
-      w += bin.w;
-      s += bin.s;
-      offer(w, s, k, v + 1);
+      low.add(all_[first_[k] + v]);
+      offer(low.w, low.s, low.n, view.total.n - low.n, k, v + 1);
     }
   }
   best.value = std::max(best.value, 2 * price_);
@@ -149,7 +152,7 @@ template <bool kCounts>
 bool MeanScan<kCounts>::tells_sides(const RegressionView& view) {
   if (!binary(view)) return false;
   if (prepared_ == view.set) return true;
-  pairs_.prepare(view);
+  pairs_.prepare(view, !data_.weighed);
   pairs_.sum(view, node_);
   prepared_ = view.set;
   side_column_ = -1;
@@ -171,7 +174,8 @@ const PairSums::Allowed& MeanScan<kCounts>::allowed(const RegressionView& view, 
     if (after != listed) last_.list(data_, view, listed = after);
     return last_.of[j] == LastSplits::always;
   });
-  made.least = data_.least_side(state);
+  if (data_.rules().strict(state))
+    made.least = data_.weighed ? data_.leaf_weight : data_.leaf_least;
   return made;
 }
 
@@ -205,13 +209,20 @@ void MeanScan<kCounts>::best_pair(const RegressionView& view, PairSums::Sums& su
     Sides sides;
     sides.leaf[0] = std::max(0.0, all.q - q - score<kCounts>(all.w - w, all.s - s)) + price_;
     sides.leaf[1] = std::max(0.0, q - score<kCounts>(w, s)) + price_;
-    if (!allowed.any) {
-      const int after = data_.after(state, view.columns[k].column);
-      if (!data_.ends(after, all.w - w)) sides.leaf[0] = kNever;
-      if (!data_.ends(after, w)) sides.leaf[1] = kNever;
-    }
     sides.stump[0] = std::max(0.0, all.q - q - sums.best_none[k]) + 2 * price_;
     sides.stump[1] = std::max(0.0, q - sums.best_one[k]) + 2 * price_;
+    if (!allowed.any) {
+      const int after = data_.after(state, view.columns[k].column);
+      // Weights stand for counts: they say whether there are rows, or are equal to them.
+      const double one = data_.weighed ? w / data_.leaf_weight * data_.leaf_least : sums.one_n[k];
+      const double none =
+          data_.weighed ? (all.w - w) / data_.leaf_weight * data_.leaf_least : all.n - one;
+      const double counts[2] = {none, one};
+      for (int side = 0; side < 2; ++side) {
+        if (!data_.ends(after, counts[side])) sides.leaf[side] = kNever;
+        if (!data_.splits(after, counts[side])) sides.stump[side] = kNever;
+      }
+    }
     sides.offer(leaves, tolerance_, k, 1, best);
   }
   counters.scans += view.columns.size();
@@ -313,8 +324,8 @@ void MeanScan<kCounts>::best_of_column(const RegressionView& view, std::size_t c
       if constexpr (kStrict) {
         best.free[0] = std::max(best.free[0], x);
         best.free[1] = std::max(best.free[1], y);
-        if (x > best.of[0] && low[0].w >= least && total[0].w - low[0].w >= least) best.of[0] = x;
-        if (y > best.of[1] && low[1].w >= least && total[1].w - low[1].w >= least) best.of[1] = y;
+        if (x > best.of[0] && low[0].n >= least && total[0].n - low[0].n >= least) best.of[0] = x;
+        if (y > best.of[1] && low[1].n >= least && total[1].n - low[1].n >= least) best.of[1] = y;
       } else {
         if (x > best.of[0]) best.of[0] = x;
         if (y > best.of[1]) best.of[1] = y;
@@ -330,14 +341,14 @@ Sides MeanScan<kCounts>::sides_at(const RegressionView& view, int state) {
   total_.subtract(below_total_);
   const Moments* of[2] = {&below_total_, &total_};
   const bool strict = data_.rules().strict(state);
-  const double least = data_.least_side(state);
+  const double least = data_.leaf_least;
   Best best, relaxed;
   Sides sides;
   for (int side = 0; side < 2; ++side) {
     const double alone = score<kCounts>(of[side]->w, of[side]->s);
     best.free[side] = relaxed.of[side] = alone;
     best.of[side] = strict ? -kNever : alone;
-    sides.leaf[side] = data_.ends(state, of[side]->w) ? loss<kCounts>(*of[side]) + price_ : kNever;
+    sides.leaf[side] = data_.ends(state, of[side]->n) ? loss<kCounts>(*of[side]) + price_ : kNever;
   }
   const auto scan = [&](std::size_t k) {
     if (last_.of[k] == LastSplits::never) return;
@@ -364,6 +375,7 @@ Sides MeanScan<kCounts>::sides_at(const RegressionView& view, int state) {
     const double q = of[side]->q;
     sides.stump[side] = std::max(0.0, q - best.of[side]) + 2 * price_;
     if (!strict) continue;
+    if (!data_.splits(state, of[side]->n)) sides.stump[side] = kNever;
     const double free = std::max(best.free[side], relaxed.of[side]);
     sides.free[side] =
         std::min(loss<kCounts>(*of[side]) + price_, std::max(0.0, q - free) + 2 * price_);

@@ -192,6 +192,7 @@ RealOutcome RegressionSearch::solve_side(const RegressionView& side, const Regre
                                          double lower) {
   const double leaf = ends(side, ask.state) ? scan_->leaf(side) : kNever;
   if (leaf <= lower + tolerance_) return {leaf, true, Plan::leaf()};
+  if (!data_.splits(ask.state, side.total.n)) return {leaf, leaf < kNever, Plan::leaf()};
   if (const RealOutcome* known = cache_.find(side.set, ask); known && known->exact) {
     ++counters_.cache_hits;
     return *known;
@@ -208,7 +209,7 @@ RealOutcome RegressionSearch::solve_side(const RegressionView& side, const Regre
 RealOutcome RegressionSearch::solve(RegressionView& view, const RegressionView& parent, int level,
                                     RealAsk ask, double upper, double lower) {
   const Shape& s = ask.shape;
-  const bool single = s.depth == 0 || s.leaves == 1;
+  const bool single = s.depth == 0 || s.leaves == 1 || !data_.splits(ask.state, view.total.n);
   if (ends(view, ask.state)) {
     const double leaf = scan_->leaf(view);
     if (single || leaf <= lower + tolerance_) return {leaf, true, Plan::leaf()};
@@ -242,7 +243,8 @@ RealOutcome RegressionSearch::search(const RegressionView& view, int level, Real
     if (value < best.value - tolerance_) best = {value, true, plan};
   };
   const double leaf = ends(view, ask.state) ? scan_->leaf(view) : kNever;
-  if (s.depth == 0 || s.leaves == 1 || view.columns.empty())
+  if (s.depth == 0 || s.leaves == 1 || view.columns.empty() ||
+      !data_.splits(ask.state, view.total.n))
     return {leaf, leaf < kNever, Plan::leaf()};
   if (s.depth > 1 && s.leaves > 2)
     scan_->tells_sides(view);  // sums that the stump is told from, too

@@ -227,34 +227,57 @@ def counts_leaves(stage: StageForm) -> bool:
     return stage.measure.leaves > 0 and stage.measure.columns is None
 
 
-def asks_rows(core: Core) -> bool:
-    """Whether levels, missing cells, or conditions on rows restrict single splits and leaves."""
-    return (
-        any(rule.levels is not None for rule in core.filters)
-        or any(f.kind == "threshold" and f.missing is not None for f in core.families)
-        or any(not on_paths(clause) and clause.scope is not Scope.MODEL for clause in taken(core))
+def asks_cuts(core: Core) -> bool:
+    """Whether levels or missing cells restrict single cuts."""
+    return any(rule.levels is not None for rule in core.filters) or any(
+        f.kind == "threshold" and f.missing is not None for f in core.families
     )
 
 
+def asks_rows(core: Core) -> bool:
+    """Whether levels, missing cells, or conditions on rows restrict single splits and leaves."""
+    return asks_cuts(core) or any(map(_of_rows, taken(core)))
+
+
+@lru_cache(maxsize=1)  # asked by the start, then by the search
 def scans(core: Core) -> bool:
-    """Whether the search by scans takes a problem: one number, with rules on paths and least sizes
-    of leaves, and with a loss whose weights it can follow."""
+    """Whether the search by scans takes a problem: one number, under rules on paths and least sizes
+    of leaves and splits that count alike."""
     assert core.targets is not None
     if core.targets.shape[1] > 1 or feasible_set(core) is not None:
         return False
-    if asks_tree(core) or asks_rows(core):
+    if asks_tree(core) or asks_cuts(core):
         return False
-    sized, masses = least_leaf_rows(core) > 1, _first_loss(core).masses
-    if sized and (masses != masses[0]).any():
-        return False
-    # A row without weight may be a leaf by itself: where that matters, rows are counted.
-    return not (sized or taken(core)) or bool((masses > 0).all())
-
-
-def _first_loss(core: Core) -> TargetLoss:
     first = core.objective[0]
     assert isinstance(first, RegressionStage), "asks_tree() has asked"
-    return first.loss
+    sizes = [clause for clause in taken(core) if _of_rows(clause)]
+    if (taken(core) or least_leaf_rows(core) > 1) and not (first.loss.masses > 0).all():
+        return False  # a row without weight may be a leaf by itself, which that search drops
+    return _count_alike(core, sizes)
+
+
+def _of_rows(clause: Clause) -> bool:
+    """Whether rows have a say in a rule."""
+    return not on_paths(clause) and clause.scope is not Scope.MODEL
+
+
+def _count_alike(core: Core, sizes: list[Clause]) -> bool:
+    """Whether rules on rows are that leaves, or splits, hold at least so much of one sum; a sum
+    that some row adds nothing to has its rule on leaves."""
+    sums = Sums(core.n_rows)
+    for clause in sizes:
+        condition = sums.condition(clause)
+        if len(condition) != len(clause.literals) or len(condition) != 1 or condition[0][1] >= 0:
+            return False
+    if not sums.found:
+        return True
+    values = sums.table()
+    if values.shape[1] > 1 or (values > 0).any():
+        return False
+    if (values == values[0]).all():
+        return True
+    of_leaves = any(clause.scope is Scope.LEAF for clause in sizes)
+    return of_leaves and least_leaf_rows(core) <= 1
 
 
 def number_rules(core: Core) -> NumberRules | None:

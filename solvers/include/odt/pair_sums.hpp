@@ -17,21 +17,22 @@ class PairSums {
   // Of some points of the node. "One": the points with the higher value of a column; "none": the
   // others.
   struct Sums {
-    Aligned<double> w,
-        s;  // [column][stride]; blocks of lanes before the column's own are not filled
-    Aligned<double> one_w, one_s, one_q;  // [stride]
-    Aligned<double> best_one, best_none;  // [stride] best score of a split of these
+    Aligned<double> w, s,
+        n;  // [column][stride]; blocks of lanes before the column's own are not filled
+    Aligned<double> one_w, one_s, one_q, one_n;  // [stride]
+    Aligned<double> best_one, best_none;         // [stride] best score of a split of these
     Moments all;
   };
 
-  void prepare(const RegressionView& view);
+  // `counts`: whether what sizes count is summed as well; else weights stand for it.
+  void prepare(const RegressionView& view, bool counts);
   // Of all points, or of those with (or without) the higher value of a column.
   void sum(const RegressionView& view, Sums& out);
   void sum_side(const RegressionView& view, std::size_t column, bool one, Sums& out);
   void subtract(const Sums& from, const Sums& part, Sums& out) const;
-  // Which columns may be split on behind which others, and what each part must weigh at least.
+  // Which columns may be split on behind which others, and what each part must count at least.
   struct Allowed {
-    bool any = true;  // all of them, whatever they weigh
+    bool any = true;  // all of them, whatever they count
     double least = 0;
     // [column][block of lanes]: what may stand below the column, and what it may stand below.
     std::vector<std::uint8_t> below, above;
@@ -67,6 +68,7 @@ class PairSums {
   void reserve(Sums& sums) const;
 
   std::size_t columns_ = 0, stride_ = 0;
+  bool counts_ = false;
   std::vector<std::uint8_t> masks_;  // [position][block of lanes]
   std::vector<std::uint32_t> rows_, picked_;
 };

@@ -21,9 +21,12 @@ struct RegressionProblem {
   std::vector<double> weight;  // empty: one each
   double leaf_price = 0;
   OutputLoss loss = OutputLoss::squared;
-  NumberRules rules;           // on paths alone
-  std::int32_t leaf_rows = 1;  // that each leaf must hold; more than one: rows weigh one each, and
-                               // the states of the rules relax to others
+  NumberRules rules;  // on paths, and on how much of one sum leaves and splits hold at least
+  std::int32_t leaf_rows = 1;  // that each leaf must hold; more than one: the states of the rules
+                               // relax to others
+  bool sized() const {
+    return leaf_rows > 1 || !rules.leaf_conditions.empty() || !rules.split_conditions.empty();
+  }
   bool absolute() const { return loss == OutputLoss::absolute; }
   bool poisson() const { return loss == OutputLoss::poisson; }
 };

@@ -16,18 +16,20 @@ namespace odt {
 constexpr double kNoWeight = 1e-290;
 
 // Sums over points: weight, weight * target, weight * target^2; of counts, weight * target *
-// log(target) last.
+// log(target) last. What sizes of leaves and splits count is beside them: rows, or some other sum.
 struct alignas(32) Moments {
-  double w = 0, s = 0, q = 0, unused = 0;
+  double w = 0, s = 0, q = 0, n = 0;
   void add(const Moments& o) {
     w += o.w;
     s += o.s;
     q += o.q;
+    n += o.n;
   }
   void subtract(const Moments& o) {
     w -= o.w;
     s -= o.s;
     q -= o.q;
+    n -= o.n;
   }
 };
 
@@ -55,7 +57,12 @@ struct RegressionData {
   std::vector<PointSet> hash;
   double offset = 0;  // lost by every tree
   double tolerance = 0;
-  double least = 0;  // what the rows that a leaf must hold weigh, less half a row
+  // What leaves and splits of states that are not relaxed must count, less a half: no leaf is
+  // empty.
+  double leaf_least = 0.5, split_least = 0;
+  // Whether weights stand for what is counted, and then the same for leaves as a weight.
+  bool weighed = true;
+  double leaf_weight = 0;
 
   explicit RegressionData(const RegressionProblem& problem);
 
@@ -64,10 +71,11 @@ struct RegressionData {
   int after(int state, std::size_t column) const {
     return problem.rules.after(state, feature[column]);
   }
-  // What each side of a split must weigh at least before a path in a state.
-  double least_side(int state) const { return problem.rules.strict(state) ? least : 0; }
-  bool ends(int state, double weight) const {
-    return problem.rules.ends(state) && weight >= least_side(state);
+  bool ends(int state, double count) const {
+    return problem.rules.ends(state) && (!problem.rules.strict(state) || count >= leaf_least);
+  }
+  bool splits(int state, double count) const {
+    return !problem.rules.strict(state) || count >= split_least;
   }
 
  private:
@@ -77,6 +85,8 @@ struct RegressionData {
                    const std::vector<std::vector<std::uint32_t>>& groups, double weight_unit);
   void make_counts(const std::vector<std::uint32_t>& rows,
                    const std::vector<std::vector<std::uint32_t>>& groups);
+  void count(const std::vector<std::uint32_t>& rows,
+             const std::vector<std::vector<std::uint32_t>>& groups);
   double weight(std::uint32_t row, double unit) const;
   void merge(std::size_t rows, std::vector<std::vector<std::uint32_t>>& groups) const;
 };

@@ -121,7 +121,7 @@ class RegressionSearch {
                double hopeless);
   bool solve_sides(const RegressionView& view, int level, const Frontier& frontier, double upper,
                    bool relaxed, double (&value)[2], Cut& cut);
-  bool ends(const RegressionView& view, int state) const { return data_.ends(state, view.total.w); }
+  bool ends(const RegressionView& view, int state) const { return data_.ends(state, view.total.n); }
   using Views = RegressionView[2];
   struct Pair {
     Views views;
