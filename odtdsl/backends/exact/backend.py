@@ -129,12 +129,10 @@ class Exact(BackEnd):
         if isinstance(core.skeleton, DiagramSkeleton):
             return (START_OF_DIAGRAMS,)
         if core.targets is not None:
-            from odtdsl.backends.exact.number_rules import scans
             from odtdsl.backends.exact.regression import takes_vectors
 
             if not self.grows(core):
-                vectors = takes_vectors(core) and not scans(core)
-                return (VECTOR_START if vectors else BRIEF_START,)
+                return (VECTOR_START if takes_vectors(core) else BRIEF_START,)
             return (LATE_START,)
         if not self.grows(core):
             return (BRIEF_START,)
@@ -143,14 +141,16 @@ class Exact(BackEnd):
     def grows(self, core: Core) -> bool:
         """Whether it meets trees from the first moment on, and needs none to begin with.
 
-        So does the search for numbers without rules, and the plain search of a whole problem,
-        except where it goes up in depth or every row must be right.
+        So does the search by scans for one number, that for numbers without rules, and the plain
+        search of a whole problem, except where it goes up in depth or every row must be right.
         """
         if core.targets is not None:
-            from odtdsl.backends.exact.number_rules import asks_tree
+            from odtdsl.backends.exact.number_rules import asks_tree, scans
 
             first = core.objective[0]
-            return isinstance(first, RegressionStage) and not core.clauses and not asks_tree(core)
+            if not isinstance(first, RegressionStage) or asks_tree(core):
+                return False
+            return not core.clauses or scans(core)
         return (
             isinstance(core.objective[0], LinearStage)
             and not any(True for _ in demands(core))

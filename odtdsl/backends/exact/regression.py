@@ -147,7 +147,7 @@ class RegressionSearch:
             model=tree,
             stages=tuple(outcomes),
             timeline=tuple(self.timeline),
-            size=size_of(self.core),
+            size=size_of(self.core, self.features),
             counters=counters,
             interrupted=interrupted or self.limits.interrupted(),
         )
@@ -182,7 +182,7 @@ class RegressionSearch:
             status="infeasible" if best.refuted else "unknown",
             stages=() if best.refuted else (nothing,),
             timeline=tuple(self.timeline),
-            size=size_of(self.core),
+            size=size_of(self.core, self.features),
             counters=best.counters,
             interrupted=best.interrupted,
         )
