@@ -94,7 +94,7 @@ def test_other_files_and_options_are_refused(tmp_path: Path) -> None:
 
 def test_from_a_file_to_predictions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    rows = [
+    rows: list[Sequence[Any]] = [
         ("id", "age", "ill"),
         *((f"p{i}", 20 + i % 37, ["no", "yes"][i % 37 > 20]) for i in range(60)),
     ]

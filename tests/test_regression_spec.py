@@ -317,3 +317,20 @@ def test_losses_of_groups_are_rules(rule: str, status: str) -> None:
 )
 def test_losses_of_groups_are_no_objective(lines: str, code: str) -> None:
     assert code in codes(GROUPED + lines)
+
+
+def test_the_kind_of_an_undeclared_target_follows_the_objective() -> None:
+    rows = {"x": [1, 2, 3, 4, 5, 6], "y": [70, 70, 70, 90, 90, 90]}
+    spec = "data frame target y tree depth <= 1 minimize {} "
+    for measure in ("mse", "mae", "mse + leaves", "poisson(y)"):
+        result = odt.solve(spec.format(measure), frame=rows)
+        assert result.tree is not None
+        assert not result.tree.classes, measure
+    assert odt.solve(spec.format("errors"), frame=rows).tree.classes == (70, 90)
+    assert odt.solve(spec.format("leaves"), frame=rows).tree.classes == (70, 90)
+    words = rows | {"y": ["a", "a", "a", "b", "b", "b"]}
+    for wrong, frame in (("mse", words), ("mse then errors", rows)):
+        with pytest.raises(OdtError, match="T219"):
+            odt.solve(spec.format(wrong), frame=frame)
+    with pytest.raises(OdtError, match="T219"):
+        odt.solve(spec.format("mse").replace("target y", "target y: class"), frame=rows)

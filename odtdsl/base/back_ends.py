@@ -304,7 +304,9 @@ def entry_of(name: str) -> Entry:
             "B101",
             f"the back end `{name}` is not part of this version",
             notes=(f"the back ends are `{'`, `'.join(names())}`; `{AUTO}` chooses one",),
-            helps=(f"did you mean `{near}`?",) if near else (),
+            helps=(f"did you mean `{near}`?",)
+            if near
+            else ("to solve it in another program: `odt compile`, then `odt decode`",),
         )
     return ENTRIES[name]
 

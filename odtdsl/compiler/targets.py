@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,6 +12,7 @@ from odtdsl.compiler.columns import Columns
 from odtdsl.compiler.context import StatementError
 from odtdsl.datasets.dataset import Column, ColumnType
 from odtdsl.datasets.table import FloatArray, IntArray, RawColumn
+from odtdsl.language.fragments import words_of
 
 if TYPE_CHECKING:
     from odtdsl.compiler.context import Reporter
@@ -137,7 +138,24 @@ def declared_target(columns: Columns) -> TargetDecl:
         raise StatementError
     if len(set(names)) < len(names):
         raise columns.reporter.error("N104", "a target is named twice", statement)
-    kind = "class" if statement.type is None else statement.type.kind
+    undeclared = "number" if _asks_for_numbers(columns, statement, names) else "class"
+    kind = undeclared if statement.type is None else statement.type.kind
     task = task_of_type(kind)
     assert task is not None, "the grammar knows the types of targets"
     return TargetPart.of(task.kind).declare(columns, statement, tuple(names))
+
+
+def _asks_for_numbers(columns: Columns, statement: ast.Target, names: Sequence[str]) -> bool:
+    """Whether the objective has measures of numbers alone, and the targets are columns of numbers.
+
+    Then `minimize mse` of whole numbers needs no `target y: number`.
+    """
+    from odtdsl.problem.terms.registry import BY_NAME
+
+    objective = columns.statements.objective
+    if objective is None or statement.positive is not None:
+        return False
+    if any(columns.table.columns[name].numbers is None for name in names):
+        return False
+    kinds = {BY_NAME[word].target for word in words_of(objective) if word in BY_NAME} - {None}
+    return kinds == {"number"}

@@ -50,3 +50,15 @@ def without_places(node: N) -> N:
                 without_places(one) if isinstance(one, ast.Node) else one for one in value
             )
     return replace(node, **changes)
+
+
+def words_of(node: ast.Node) -> frozenset[str]:
+    """The names in an expression or statement: of columns, numbers of `let`, terms and groups."""
+    found = {node.name} if isinstance(node, ast.Name) else set()
+    found |= {node.function} if isinstance(node, ast.Call) else set()
+    for item in fields(node):
+        value = getattr(node, item.name)
+        for one in value if isinstance(value, tuple) else (value,):
+            if isinstance(one, ast.Node):
+                found |= words_of(one)
+    return frozenset(found)

@@ -183,10 +183,15 @@ def kinds_of_rows(ranks: npt.NDArray[np.uint32]) -> IntArray:
 
 
 def size_of(core: Core, found: Features | None = None) -> tuple[tuple[str, int], ...]:
-    """Rows, features and cuts that the search looks at."""
+    """Rows, columns that splits test, and their tests: thresholds and values, once per side of
+    missing cells."""
     found = features(core) if found is None else found
-    cuts = int((found.distinct.astype(np.int64) - 1).sum())
-    return (("rows", core.n_rows), ("features", len(found.tests)), ("cuts", cuts))
+    cuts = sum(
+        int(distinct) - 1 if allowed is None else int(allowed.sum())
+        for distinct, allowed in zip(found.distinct, found.allowed, strict=True)
+    )
+    columns = {core.families[family].column for family, _ in found.tests}
+    return (("rows", core.n_rows), ("features", len(columns)), ("cuts", cuts))
 
 
 def _either(flags: list[BoolArray | None]) -> BoolArray | None:

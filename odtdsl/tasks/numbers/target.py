@@ -29,8 +29,7 @@ class NumberTarget(TargetPart):
         self, columns: Columns, statement: ast.Target, names: tuple[str, ...]
     ) -> TargetDecl:
         """The columns, with the step of their grid."""
-        assert statement.type is not None, "a target is of numbers where its type says so"
-        step = columns.step(statement.type)
+        step = None if statement.type is None else columns.step(statement.type)
         if statement.positive is not None:
             raise columns.reporter.error(
                 "T105", "a number target has no positive class", statement.positive
