@@ -203,3 +203,19 @@ def test_a_spec_adds_its_rules_and_a_greedy_tree(tmp_path: Path) -> None:
     found = json.loads(told.stdout)
     assert found["spec"]["rows"] == 3
     assert [one["model"] for one in found["beside"]] == ["greedy tree"]
+
+
+def test_the_report_has_the_measures_of_the_test_rows(tmp_path: Path) -> None:
+    rng = np.random.default_rng(8)
+    x = rng.integers(0, 12, size=120)
+    frame = {"x": x.tolist(), "y": np.where(rng.random(120) < 0.2, x < 6, x >= 6).tolist()}
+    spec = "data frame target y tree depth <= 1 minimize errors"
+    result = odtdsl.solve(spec, frame=frame, test_frame={k: v[::3] for k, v in frame.items()})
+    assert result.model is not None
+    result.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    found = evaluate(result.model, read_frame({k: v[::3] for k, v in frame.items()}), draws=1000)
+    for measure in found.parts[0].measures:
+        assert f">{measure.name}</th>" in page
+        assert f"{measure.value:.4g}</td>" in page
+    assert "What the leaves say, and what came" in page

@@ -49,7 +49,7 @@ def _under_rules(score: TestScore, stages: Sequence[str]) -> Iterator[str]:
 def _measures(parts: list[Part], found: Evaluation) -> Iterator[str]:
     interval = f"{LEVEL:.0%} interval"
     if len(parts) == 1 and not found.beside:
-        rows = [[m.name, _value(m.value), _interval(m)] for m in parts[0].measures]
+        rows = [[m.name, value_text(m.value), interval_text(m)] for m in parts[0].measures]
         yield from table([["measure", "value", interval], *rows])
         return
     names = ["all rows", *(f"{found.by} = {part.group}" for part in parts[1:])]
@@ -60,18 +60,20 @@ def _measures(parts: list[Part], found: Evaluation) -> Iterator[str]:
             ["measure", *names],
             ["rows", *(str(part.rows) for part in parts)],
             *(
-                [same[0].name, *(f"{_value(m.value)} {_interval(m)}" for m in same)]
+                [same[0].name, *(f"{value_text(m.value)} {interval_text(m)}" for m in same)]
                 for same in zip(*(part.measures for part in parts), strict=True)
             ),
         ]
     )
 
 
-def _value(value: float) -> str:
+def value_text(value: float) -> str:
+    """A value with four digits; `-` where it is undefined."""
     return "-" if math.isnan(value) else f"{value:.4g}"
 
 
-def _interval(measure: Measure) -> str:
+def interval_text(measure: Measure) -> str:
+    """The interval of a measure; nothing where it has none."""
     if math.isnan(measure.low):
         return ""
     return f"[{measure.low:.4g}, {measure.high:.4g}]"
