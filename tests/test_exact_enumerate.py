@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from scale import SCALE, scaled
 import odtdsl
 from odtdsl.auditor.audit import Audit, audit
 from odtdsl.backends.base import Limits
-from odtdsl.backends.exact.enumeration import enumerate_trees
+from odtdsl.backends.exact.enumeration import Wish, enumerate_trees
 from odtdsl.backends.exact.idle_splits import idle_splits_go
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.driver import alternatives
@@ -30,7 +31,7 @@ from odtdsl.problem.ir.evaluate import goes_left, local_gap, split_fault
 from odtdsl.problem.ir.families import build_families
 from odtdsl.problem.ir.forms import Additive, Core, LinearStage
 from odtdsl.problem.ir.problem import TreeSkeleton
-from odtdsl.problem.ir.raw import RawLeaf, RawSplit, Visit
+from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree, Visit, walk
 from odtdsl.problem.ir.rows import Rows
 
 Count = Counter[tuple[int, int]]
@@ -120,12 +121,27 @@ def test_as_many_trees_as_there_are() -> None:
         ) <= 300:
             bound = more[0]
         found = Counter[Fraction]()
-        ended = enumerate_trees(
-            core,
-            (bound,),
-            Limits(),
-            lambda _, value, f=found: f.update([value[0]]) is None,  # type: ignore[misc]
-        )
+        using = Counter[int]()
+
+        def told(
+            tree: RawTree,
+            values: tuple[Fraction, ...],
+            _: int,
+            core: Core = core,
+            found: Counter[Fraction] = found,
+            using: Counter[int] = using,
+        ) -> bool:
+            found[values[0]] += 1
+            splits = [node for node, _ in walk(tree) if isinstance(node, RawSplit)]
+            using.update({core.families[split.family].column for split in splits})
+            return True
+
+        ended = enumerate_trees(core, (bound,), Limits(), told, wish=Wish(count=True))
+        assert ended.counts is not None
+        assert Counter(dict(ended.counts)) == found
+        assert list(ended.without) == [
+            found.total() - using[column] for column in range(len(core.columns))
+        ]
         assert idle_splits_go(core)
         assert not ended.stopped
         assert found == Counter({v: expected[v] for v in values if v <= bound}), seed
@@ -167,8 +183,8 @@ def test_a_time_limit_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> N
     model.solve()  # what is imported on the way takes as long as the search
     monkeypatch.setattr(alternatives, "audit", slow)
     began = time.monotonic()
-    found = model.alternatives(near="30 errors", most=10**6, within=3)
-    assert time.monotonic() - began < 8
+    found = model.alternatives(near="30 errors", most=10**6, within=6)
+    assert time.monotonic() - began < 11
     assert len(found.trees) > 1
     assert (found.complete, found.stopped) == (False, "time")
     assert all(tree.audit.holds for tree in found.trees)
@@ -251,7 +267,8 @@ def test_rules_that_keep_idle_splits() -> None:
     core_text = IRIS + "rule asked: uses(`sepal length (cm)`)"
     found = odtdsl.parse(core_text).alternatives()
     assert found.complete
-    assert found.seen >= len(found.trees)
+    assert found.raw is not None
+    assert found.raw > len(found.trees)
     assert all("sepal length (cm)" in one.tree.tested for one in found.trees)
 
 
@@ -259,3 +276,81 @@ def test_collapsing_is_asked_of_every_rule() -> None:
     rng = random.Random("idle")
     core = replace(random_core(rng), objective=(LinearStage(measure=Additive(leaves=-1)),))
     assert not idle_splits_go(core)
+
+
+# ---- counts, and what the trees rely on
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "",
+        "rule r: leaves <= 3",
+        "rule r: uses(`petal width (cm)`)",
+        'rule r: errors <= 50\nrule s: recall("versicolor") >= 60%',
+        "rule r: not uses(`sepal width (cm)`) or leaves <= 2",
+        "rule r: root in {`petal length (cm)`}",
+    ],
+)
+@pytest.mark.parametrize("objective", ["errors", "errors + leaves", "depth then errors"])
+def test_counts_are_those_of_the_list(rule: str, objective: str) -> None:
+    """Under rules of paths, of facts and of measures, without a list and beside one."""
+    text = IRIS.replace("minimize errors", f"minimize {objective}")
+    spec = odtdsl.parse(f"{text}candidates * at quantiles 4\n{rule}")
+    near = "0" if objective.startswith("depth") else "1"
+    some = spec.alternatives(near=near, most=100_000, count=True)
+    only = spec.alternatives(near=near, most=100_000, only_count=True)
+    assert some.complete
+    assert only.complete
+    assert only.trees == ()
+    assert (some.raw, some.counts, some.without) == (only.raw, only.counts, only.without)
+    assert some.distinct == only.distinct == len(some.trees)
+    assert some.raw is not None
+    assert some.raw >= some.distinct > 0
+    for one in some.reliance():
+        assert one.without is not None
+        if one.needed:
+            assert all(one.feature in tree.tree.tested for tree in some.trees)
+
+
+def test_a_count_needs_no_list() -> None:
+    """Many more trees than could be listed."""
+    text = IRIS.replace("depth <= 2", "depth <= 3\ncandidates * at quantiles 4")
+    found = odtdsl.parse(text).alternatives(near="60 errors", most=1, only_count=True)
+    assert found.raw is not None
+    assert found.raw > 10**7
+    assert sum(trees for _, trees in found.counts) == found.raw
+    assert (found.complete, found.stopped, found.distinct) == (False, "most", 1)
+
+
+def test_reliance_is_that_of_all_pairs_of_rows() -> None:
+    """By the definition: each row with the feature of each other row."""
+    rng = np.random.default_rng(5)
+    for _ in range(scaled(20)):
+        n = int(rng.integers(4, 12))
+        rows = {
+            "a": rng.integers(0, 4, n).tolist(),
+            "b": rng.integers(0, 3, n).tolist(),
+            "y": ["n", "p", *rng.choice(["n", "p"], n - 2).tolist()],
+        }
+        text = "data frame target y tree depth <= 2 minimize errors"
+        found = odtdsl.parse(text).alternatives(near="1 error", count=True, frame=rows)
+        assert found.complete
+        for one in found.reliance():
+            growth = [grown(tree.tree, rows, one.feature) for tree in found.trees]
+            assert one.least == pytest.approx(min(growth), abs=1e-12)
+            assert one.most == pytest.approx(max(growth), abs=1e-12)
+
+
+def grown(tree: Tree, rows: dict[str, list[Any]], feature: str) -> float:
+    n = len(rows["y"])
+    pairs = [(i, j) for i in range(n) for j in range(n) if i != j]
+    switched = {name: [values[i] for i, _ in pairs] for name, values in rows.items()}
+    switched[feature] = [rows[feature][j] for _, j in pairs]
+
+    def rate(given: dict[str, list[Any]]) -> float:
+        asked = {name: given[name] for name in ("a", "b")}
+        wrong = [p != y for p, y in zip(tree.predict(asked), given["y"], strict=True)]
+        return sum(wrong) / len(wrong)
+
+    return rate(switched) - rate(rows)

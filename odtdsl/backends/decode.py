@@ -128,7 +128,7 @@ def axis_test(
         case "equals":
             return Equals(value=levels[int(family.values[split.test])])
         case "bin":
-            return _bin(family, family.bins[split.test])
+            return bin_test(family, family.bins[split.test])
         case "threshold":
             gap = local_gap(family, split.test, family.codes[inside])
             allowed = placing(family, core.filters, level)
@@ -138,7 +138,7 @@ def axis_test(
             return Threshold(value=levels[int(cut)] if levels else cut)
 
 
-def _bin(family: Family, index: int) -> InBin:
+def bin_test(family: Family, index: int) -> InBin:
     """A bin by its edges; the outer ones reach to infinity, as `bin_codes` has it."""
     last = len(family.values) - 2
     return InBin(
@@ -164,15 +164,19 @@ def missing_side(rows: Rows, family: Family, test: int, inside: IntArray, *, lea
     feature = rows.problem.features[family.column]
     if feature.missing == "left" or feature.missing == "right":
         return feature.missing
-    column = rows.data.columns[feature.name]
-    cells = column.numbers if column.codes is None else column.codes
-    assert cells is not None, "a column holds numbers or codes"
-    absent = np.isnan(cells[inside]) if column.codes is None else cells[inside] < 0
-    if family.missing is not None and (learned or absent.any()):
+    if family.missing is not None and (learned or absent_rows(rows, feature.name)[inside].any()):
         return family.missing
     left = goes_left(family, test, family.codes[inside])
     weights = rows.weights[inside]
     return "left" if int(weights[left].sum()) >= int(weights[~left].sum()) else "right"
+
+
+def absent_rows(rows: Rows, feature: str) -> BoolArray:
+    """The training rows where a feature is missing: bool (n_rows,)."""
+    column = rows.data.columns[feature]
+    cells = column.numbers if column.codes is None else column.codes
+    assert cells is not None, "a column holds numbers or codes"
+    return np.isnan(cells) if column.codes is None else cells < 0
 
 
 # ---- from predictors

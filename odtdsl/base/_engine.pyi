@@ -438,7 +438,27 @@ class Listed:
         """There are no others."""
 
     @property
+    def enough(self) -> bool:
+        """There are more than were asked for."""
+
+    @property
     def no_memory(self) -> bool: ...
+    @property
+    def told(self) -> int:
+        """How many trees were told, or would have been."""
+
+    @property
+    def counted(self) -> bool:
+        """All trees were counted."""
+
+    @property
+    def counts(self) -> list[tuple[int, str]]:
+        """How many trees have which objective, in hexadecimal digits."""
+
+    @property
+    def without(self) -> list[str]:
+        """How many trees do without each column, in hexadecimal digits."""
+
     @property
     def counters(self) -> dict[str, int]: ...
     @property
@@ -446,20 +466,72 @@ class Listed:
     @property
     def interrupted(self) -> bool: ...
 
+class Twins:
+    """
+    Per feature one that differs by the side of missing cells only, or -1, and the rows
+    with such a cell.
+    """
+
+    def __init__(
+        self, *, of: Sequence[int], absent: Sequence[NDArray[numpy.bool_] | None]
+    ) -> None: ...
+
+class FunctionSpace:
+    """
+    How splits part the feature space, for the functions of trees.
+
+    column_missing: may cells of a column be missing. Per feature: codes of the rows where it
+    has thresholds, and how many codes are values; policy: where missing cells go (0 left, 1
+    right, 2 as `own` says where rows there have some, else to the heavier side); absent: the
+    rows with such a cell. weight: of rows. region: what of a feature goes left between two
+    codes at a level: column, whether a line, both places on it (a number, and whether behind
+    it), the value else.
+    """
+
+    def __init__(
+        self,
+        *,
+        column_missing: Sequence[bool],
+        codes: Sequence[Sequence[int] | None],
+        values: Sequence[int],
+        policy: Sequence[int],
+        own: Sequence[int],
+        absent: Sequence[NDArray[numpy.bool_] | None],
+        weight: Sequence[int],
+        region: Callable[[int, int, int, int], tuple[int, bool, float, int, float, int, int]],
+    ) -> None: ...
+
+class Wish:
+    """
+    Trees of at most an objective. least: that of the best one, where it is known.
+    most: trees to tell. count: count all, and those without each column.
+    collapse: no split of two leaves with one label. deepest: only trees that reach the depth bound.
+    """
+
+    def __init__(
+        self,
+        *,
+        at_most: int,
+        least: int | None = None,
+        most: int = 4611686018427387904,
+        count: bool = False,
+        collapse: bool = False,
+        deepest: bool = False,
+    ) -> None: ...
+
 def enumerate(
     problem: RuledProblem,
     limits: Limits,
-    at_most: int,
-    found: Callable[[Tree, int], bool],
+    wish: Wish,
+    found: Callable[[Tree, int, int], bool] | None,
     *,
-    collapse: bool = False,
-    twin: Sequence[int] | None = None,
-    absent: Sequence[NDArray[numpy.bool_] | None] | None = None,
+    twins: Twins | None = None,
+    functions: FunctionSpace | None = None,
 ) -> Listed:
     """
-    Tell `found` of each tree with its objective, the least first, as long as it answers
-    True. collapse: no split of two leaves with one label. twin: per feature one that
-    differs by the side of missing cells only, or -1; absent: the rows with such a cell.
+    Tell `found` of each tree with its objective, the least first, and the number of its
+    function (-1: not compared), as long as it answers True; None: they are only counted.
+    functions: of trees that compute one function only better ones are told again.
     """
 
 class NumberModel:

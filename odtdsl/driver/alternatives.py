@@ -34,8 +34,10 @@ from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawLeaf, RawTree, depth_of, walk
 
 if TYPE_CHECKING:
+    from odtdsl.backends.exact.enumeration import Enumerated, Wish
     from odtdsl.backends.exact.enumeration import Stopped as Ended
     from odtdsl.compiler import Analysis
+    from odtdsl.driver.reliance import Reliance
     from odtdsl.problem.ir.rows import Rows
 
 MAX_LISTED_TREES = 1000
@@ -214,10 +216,21 @@ class Alternatives:
         Whether there are no others.
     stopped
         Why there may be others; empty if there are none.
-    seen
-        Trees that were looked at: some compute one function.
+    raw
+        How many trees there are where those that predict alike count each; None where they were
+        not all counted.
+    counts
+        The same by the value of the first stage, the best first.
+    without
+        Of these, how many never test each feature, in the order of the spec; empty unless asked
+        for.
+    distinct
+        How many trees there are where those that predict alike count once, if `complete`; else
+        how many were found.
     seconds
         Wall time, the search for the best one included.
+    rows
+        The training rows.
     """
 
     result: Result
@@ -226,13 +239,33 @@ class Alternatives:
     trees: tuple[Alternative, ...]
     complete: bool
     stopped: Stopped
-    seen: int
+    raw: int | None
+    counts: tuple[tuple[Fraction, int], ...]
+    without: tuple[int, ...]
+    distinct: int
     seconds: float
+    rows: Rows = field(repr=False)
     counters: tuple[tuple[str, int], ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
         """What `odt solve --near` prints: the first trees, and what all share."""
         return cast(str, method("Alternatives.__str__")(self))
+
+    def reliance(self) -> tuple[Reliance, ...]:
+        """How far good trees rely on each feature, the most relied on first.
+
+        Which features each good tree needs is known after `count`, whether they are listed or
+        not; least and most reliance are those of the listed trees, and of all where the list is
+        complete.
+
+        Raises
+        ------
+        OdtError
+            B103: the target has no classes.
+        """
+        from odtdsl.driver.reliance import reliance_of
+
+        return reliance_of([one.tree for one in self.trees], self.rows, self.without)
 
     @property
     def status(self) -> Status:
@@ -296,8 +329,20 @@ class Alternatives:
             "count": len(self.trees),
             "complete": self.complete,
             "stopped": self.stopped or None,
-            "seen": self.seen,
+            "distinct": self.distinct,
+            "raw": self.raw,
+            "counts": [{"value": as_number(v), "trees": trees} for v, trees in self.counts],
             "seconds": round(self.seconds, 6),
+            "reliance": [
+                {
+                    "feature": one.feature,
+                    "needed": one.needed,
+                    "without": one.without,
+                    "least": one.least,
+                    "most": one.most,
+                }
+                for one in (self.reliance() if self.without and self.trees else ())
+            ],
             "shared": list(self.shared),
             "features": uses(self.features),
             "tests": uses(self.tests),
@@ -329,6 +374,8 @@ def alternatives(
     *,
     near: Near | None = None,
     most: int = MAX_LISTED_TREES,
+    tell: bool = True,
+    count: bool = False,
     start: Predictor | None = None,
     report: Report | None = None,
     began: float | None = None,
@@ -345,6 +392,11 @@ def alternatives(
         all stages must have their best values.
     most
         Distinct trees to list at most.
+    tell
+        Whether to list trees, or only count them: those that predict alike once up to `most`,
+        and each one however many there are.
+    count
+        Whether to count all trees, and those that do without each feature, beside the list.
     start, report, began, overrides
         As in `driver.pipeline.solve`. Only `exact` lists trees, and a gap is not read.
 
@@ -360,6 +412,7 @@ def alternatives(
         targets are numbers. U314: `near` counts errors, and the objective does not. X101: a
         tree did not survive its audit, which is a mistake of this package.
     """
+    from odtdsl.backends.exact.enumeration import Enumerated, Wish
     from odtdsl.driver import pipeline
     from odtdsl.problem.terms.normalize import normalize
 
@@ -374,15 +427,17 @@ def alternatives(
     deadline = None if options.seconds is None else began + options.seconds
     found = _Collected(core, analysis, most, deadline)
     stopped: Stopped = ""
-    counters: tuple[tuple[str, int], ...] = ()
+    ended = Enumerated(stopped="", counts=())
     if result.status == "optimal" and not result.interrupted:
         limits = Limits(deadline=deadline, memory_bytes=options.memory_bytes)
-        stopped, counters = _enumerate(core, analysis, result, near, limits, found)
+        wish = Wish(most=most, tell=tell or found.merges, count=count or not tell)
+        stopped, ended = _enumerate(core, analysis, result, near, limits, found, wish)
     elif result.status != "infeasible":
-        stopped = "interrupted" if result.interrupted else "unproven"
-    trees = found.trees()
-    if not trees and result.tree is not None and result.audit is not None:
+        stopped, ended = "interrupted" if result.interrupted else "unproven", Enumerated(stopped="")
+    trees = found.trees() if tell else ()
+    if not trees and tell and result.tree is not None and result.audit is not None:
         trees = (_alternative(result.tree, result.audit),)
+    sign = core.objective[0].sign
     return Alternatives(
         result=result,
         near="" if near is None else near.text,
@@ -390,9 +445,13 @@ def alternatives(
         trees=trees,
         complete=not stopped,
         stopped=stopped,
-        seen=found.seen,
+        raw=None if ended.counts is None else sum(trees for _, trees in ended.counts),
+        counts=tuple((sign * value, trees) for value, trees in ended.counts or ()),
+        without=ended.without,
+        distinct=len(found.known) if tell or found.merges else ended.told,
         seconds=time.monotonic() - began,
-        counters=counters,
+        rows=analysis.rows,
+        counters=ended.counters,
     )
 
 
@@ -407,8 +466,9 @@ def _enumerate(
     near: Near | None,
     limits: Limits,
     found: _Collected,
-) -> tuple[Stopped, tuple[tuple[str, int], ...]]:
-    from odtdsl.backends.exact.enumeration import enumerate_trees
+    wish: Wish,
+) -> tuple[Stopped, Enumerated]:
+    from odtdsl.backends.exact.enumeration import Functions, enumerate_trees
 
     best = tuple(
         stage.value if isinstance(form, DepthStage) else form.sign * stage.value
@@ -423,11 +483,17 @@ def _enumerate(
             bounds,
             replace(limits, interrupted=memory),
             found,
+            wish=replace(
+                wish,
+                least=best,
+                most=2**62 if found.merges else wish.most,
+                functions=Functions(rows=analysis.rows, columns=found.missing),
+            ),
             shallowest=int(best[0]) if isinstance(core.objective[0], DepthStage) else 0,
         )
         if ended.stopped == "interrupted" and not interrupted():
-            return "memory" if memory.full else "time", ended.counters
-    return _ENDED[ended.stopped], ended.counters
+            return "memory" if memory.full else "time", ended
+    return _ENDED[ended.stopped], ended
 
 
 _ENDED: dict[Ended, Stopped] = {
@@ -483,23 +549,21 @@ class _Collected:
     """
 
     def __init__(self, core: Core, analysis: Analysis, most: int, deadline: float | None) -> None:
+        from odtdsl.backends.exact.enumeration import merges
+
         self.core, self.rows, self.most = core, analysis.rows, most
         self.deadline, self.audit_seconds = deadline, 0.0
         self.missing = frozenset(
             core.columns[family.column] for family in core.families if family.missing is not None
         )
         self.known: dict[Hashable, tuple[tuple[object, ...], RawTree]] = {}
-        self.seen = 0
+        # Where the engine tells one tree of each function, there is nothing to compare.
+        self.merges = not merges(core) or isinstance(core.objective[0], DepthStage)
 
-    def __call__(self, raw: RawTree, values: tuple[Fraction, ...]) -> bool:
+    def __call__(self, raw: RawTree, values: tuple[Fraction, ...], function: int) -> bool:
         """False once a tree comes that is one too many."""
-        from odtdsl.backends.decode import unrouted
-        from odtdsl.predictors.function import function_of
-
-        self.seen += 1
-        evaluation = Evaluation(self.core, raw)
-        form = function_of(unrouted(self.rows, evaluation), self.missing)
-        if form not in self.known and len(self.known) == self.most:
+        form = self._form(raw) if self.merges else function
+        if self.merges and form not in self.known and len(self.known) == self.most:
             return False
         leaves = sum(isinstance(node, RawLeaf) for node, _ in walk(raw))
         rank = (values, leaves, depth_of(raw))
@@ -511,6 +575,13 @@ class _Collected:
             self._audited(rank, raw)
             self.audit_seconds = time.monotonic() - began
         return True
+
+    def _form(self, raw: RawTree) -> Hashable:
+        """The same for trees that predict alike."""
+        from odtdsl.backends.decode import unrouted
+        from odtdsl.predictors.function import function_of
+
+        return function_of(unrouted(self.rows, Evaluation(self.core, raw)), self.missing)
 
     def must_end(self) -> bool:
         """Whether there is just the time left to audit what was found."""

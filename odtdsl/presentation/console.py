@@ -398,8 +398,16 @@ SHOWN_TREES, SHOWN_TESTS = 5, 12
 """Of a list of trees, what is printed; `--json` has all of it."""
 
 
-def listed(found: Alternatives, *, missing: MissingShown = False) -> Iterator[str]:
-    """The trees that are as good as the best one, or nearly so, and what they share."""
+def listed(
+    found: Alternatives, *, missing: MissingShown = False, only: bool = False
+) -> Iterator[str]:
+    """The trees that are as good as the best one, or nearly so, and what they share.
+
+    `only` how many there are.
+    """
+    if only and found.status == "optimal":
+        yield from _counted_trees(found)
+        return
     if not found.trees:
         yield from answer(found.result)
         return
@@ -421,6 +429,61 @@ def listed(found: Alternatives, *, missing: MissingShown = False) -> Iterator[st
     for uses, most in ((found.features, None), (found.tests, SHOWN_TESTS)):
         yield ""
         yield from _uses(uses, most)
+    if found.without:
+        yield ""
+        yield from _reliance(found)
+
+
+def _counted_trees(found: Alternatives) -> Iterator[str]:
+    """How many trees there are, by value, and how many do without each feature."""
+    from odtdsl.driver.alternatives import STOPPED
+
+    which = f"within {found.near} of the best" if found.near else "as good as the best"
+    if found.raw is None:
+        yield f"trees {which}: not all were counted ({STOPPED[found.stopped] or 'rules on order'})"
+    else:
+        yield f"{found.raw:,} {'tree' if found.raw == 1 else 'trees'} {which}"
+    more = "" if found.complete else "more than "
+    yield f"  {more}{found.distinct:,} that predict differently"
+    for stage in found.result.stages:
+        yield "  " + stage_line(stage)
+    yield f"  {found.result.backend}, {found.seconds:.2f} s"
+    if found.raw is None:
+        return
+    yield ""
+    rows = [("value", "trees")]
+    rows += [(shown(value), f"{trees:,}") for value, trees in found.counts]
+    yield from table(rows, indent="  ")
+    if found.without:
+        yield ""
+        yield from _without(found)
+
+
+def _without(found: Alternatives) -> Iterator[str]:
+    names = [feature.name for feature in found.rows.problem.features]
+    rows = [("feature", "trees without it")]
+    rows += [
+        (name, "none: all need it" if not trees else f"{trees:,}")
+        for trees, name in sorted(zip(found.without, names, strict=True), key=lambda one: one[0])
+    ]
+    yield from table(rows, indent="  ")
+
+
+def _reliance(found: Alternatives) -> Iterator[str]:
+    """Which features good trees need, and the range of what they lose without."""
+    rows = [("feature", "trees without it", "least reliance", "most")]
+    rows += [
+        (
+            one.feature,
+            "none: all need it" if one.needed else f"{one.without:,}",
+            f"{100 * one.least:.2f}%",
+            f"{100 * one.most:.2f}%",
+        )
+        for one in found.reliance()
+    ]
+    yield from table(rows, indent="  ")
+    yield "  reliance: what the error rate grows by if the feature is taken from other rows,"
+    yield "  over the listed trees" + ("" if found.complete else ", which are not all")
 
 
 def _listed_status(found: Alternatives) -> Iterator[str]:
@@ -431,6 +494,8 @@ def _listed_status(found: Alternatives) -> Iterator[str]:
     yield f"{trees} {which}; the list is " + (
         "complete" if found.complete else f"incomplete: {STOPPED[found.stopped]}"
     )
+    if found.raw is not None:
+        yield f"  {found.raw:,} where those that predict alike count each"
     for stage in found.result.stages:
         yield "  " + stage_line(stage)
     shared = ", ".join(found.shared)

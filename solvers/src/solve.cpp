@@ -52,7 +52,8 @@ constexpr std::size_t kBitTestsPerFeature = 20, kBitTestsOfOne = 40;
 constexpr std::size_t kMostPairBytes = std::size_t{1}
                                        << 24;  // counts of pairs, per level of the search
 
-// Few-valued features.
+}  // namespace
+
 bool suits_bits(const Problem& p, const Options& options) {
   if (options.method == 1 || p.classes > 16 || p.rows > 32767 || p.leaf_rows > 1 || p.must >= 0)
     return false;
@@ -65,6 +66,8 @@ bool suits_bits(const Problem& p, const Options& options) {
   return count.tests <= kBitTestsPerFeature * count.features && count.most <= kBitTestsOfOne &&
          pair_bytes <= kMostPairBytes;
 }
+
+namespace {
 
 // A given tree as a first incumbent. It must keep the limits; labels are chosen anew.
 RootAnswer start_answer(const Problem& p, const LossModel& loss, const Tree& tree) {

@@ -171,9 +171,17 @@ class Ruled:
 
     def first(self, value: int) -> Fraction:
         """A value of the objective (or a bound of it) as one of its first stage."""
-        first, *later = self.digits
-        rest = sum(digit.low * digit.unit for digit in later)
-        return Fraction((value - rest) // first.unit + first.constant, first.denominator)
+        return self.stage(value, 0)
+
+    def stage(self, value: int, at: int) -> Fraction:
+        """Of a tree's objective one of its stages."""
+        for k, digit in enumerate(self.digits):
+            rest = sum(later.low * later.unit for later in self.digits[k + 1 :])
+            steps = (value - rest) // digit.unit
+            if k == at:
+                return Fraction(steps + digit.constant, digit.denominator)
+            value -= steps * digit.unit
+        raise IndexError(at)
 
     def at_most(self, bounds: Sequence[Fraction | None]) -> int:
         """The largest objective of trees whose stages are at most these; None: any value.

@@ -221,6 +221,8 @@ def alternatives(
     *,
     near: Numeric | str | None = None,
     most: int = 1000,
+    count: bool = False,
+    only_count: bool = False,
     using: str | None = None,
     within: Numeric | timedelta | str | None = None,
     threads: int | None = None,
@@ -244,6 +246,11 @@ def alternatives(
         best values.
     most
         Distinct trees to list at most, the best ones first.
+    count
+        Whether to count all trees, however many there are, and those that do without each
+        feature: `raw`, `counts` and `without` of the answer, and what `reliance()` calls needed.
+    only_count
+        The same without a list: trees that predict alike are counted once up to `most`.
     using
         `"auto"` or `"exact"`: no other back end lists trees.
     within, threads, seed, memory, start, progress, inputs
@@ -272,12 +279,14 @@ def alternatives(
     began = time.monotonic()
     spec = spec_of(model_or_spec)
     seconds, _, memory_bytes = limits_of(within, None, memory, threads, seed)
-    count = near_optimal.at_least_one(values.whole(most, "most"))
+    most = near_optimal.at_least_one(values.whole(most, "most"))
     analysis = analysed(spec, began, seconds, inputs)
     return near_optimal.alternatives(
         analysis,
         near=near_of(near),
-        most=count,
+        most=most,
+        tell=not only_count,
+        count=count,
         backend=using,
         seconds=seconds,
         threads=threads,

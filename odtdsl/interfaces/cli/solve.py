@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,6 +78,13 @@ class Solve(OnSpec):
     most: Annotated[int | None, Option(help="Maximum number of trees to list; default 1000.")] = (
         None
     )
+    count: Annotated[
+        bool, Option("--count", help="Count the trees, however many there are; list none.")
+    ] = False
+    reliance: Annotated[
+        bool,
+        Option("--reliance", help="Add which features all trees of a list need, and how much."),
+    ] = False
     chooser: Annotated[
         Path | None, Option(help="Write a page to choose from the listed trees.")
     ] = None
@@ -114,11 +122,15 @@ class Solve(OnSpec):
         ends = _ends(self.gap, self.until)
         memory = None if self.memory is None else parse_memory(self.memory)
         problem = self.problem()
-        if self.chooser is not None and wish is None:
+        _only_lists(
+            wish is not None,
+            {"chooser": self.chooser, "count": self.count, "reliance": self.reliance},
+        )
+        if self.count and (self.reliance or any((self.out, self.svg, self.dot, self.chooser))):
             raise error(
-                "U313",
-                "`--chooser` applies to lists of trees only",
-                helps=("add `--near 1%`, or `--all-optimal`",),
+                "U315",
+                "`--count` lists no trees: there is nothing to write, and no range of reliance",
+                helps=("omit `--count`; `--reliance` counts all trees as well",),
             )
         outputs = {
             "out": self.out,
@@ -162,6 +174,7 @@ class Solve(OnSpec):
                     *wish,
                     self.as_json,
                     (self.out, self.svg, self.dot, self.chooser),
+                    (self.count, self.reliance),
                     began=began,
                     **options,
                 )
@@ -288,6 +301,17 @@ def _ends(gap: str | None, until: str | None) -> dict[str, Any]:
     return found
 
 
+def _only_lists(listing: bool, given: Mapping[str, object]) -> None:
+    """Refuse what makes sense only beside a list of trees."""
+    for flag, value in given.items():
+        if value and not listing:
+            raise error(
+                "U313",
+                f"`--{flag}` applies to lists of trees only",
+                helps=("add `--near 1%`, or `--all-optimal`",),
+            )
+
+
 def _list_wish(
     all_optimal: bool, near: str | None, most: int | None, gap: str | None, until: str | None
 ) -> tuple[Near | None, int] | None:
@@ -319,21 +343,35 @@ def _list_trees(
     most: int,
     as_json: bool,
     paths: tuple[Path | None, Path | None, Path | None, Path | None],
+    counts: tuple[bool, bool],
     **options: Any,
 ) -> int:
-    """`--all-optimal` and `--near`; files get the best tree, the last one all of them."""
+    """`--all-optimal` and `--near`; files get the best tree, the last one all of them.
+
+    `counts` is whether to count trees instead of listing them, and whether to say what they rely
+    on.
+    """
+    only, reliance = counts
     from odtdsl.driver.alternatives import alternatives
     from odtdsl.interfaces.cli.progress import Waiting
     from odtdsl.presentation import console
 
     with Waiting(quiet=as_json) as waiting:
-        found = alternatives(analysis, near=near, most=most, report=waiting, **options)
+        found = alternatives(
+            analysis,
+            near=near,
+            most=most,
+            tell=not only,
+            count=reliance,
+            report=waiting,
+            **options,
+        )
 
     def answer() -> None:
         if as_json:
             print_json(found.to_json())
         else:
-            print_lines(console.listed(found, missing=shows_missing(analysis)))
+            print_lines(console.listed(found, missing=shows_missing(analysis), only=only))
 
     best = found.trees[0].tree if found.trees else None
     notes = None if best is None else missing_in(best, analysis)

@@ -74,7 +74,11 @@ for (const at of order) {
   const feature = page.features[at];
   feature.row = put(by("features"), "label");
   feature.row.className = "row";
-  feature.said = put(put(feature.row, "span", feature.name), "small");
+  const name = put(feature.row, "span", feature.name);
+  feature.said = put(name, "small");
+  if (feature.relied) {
+    put(name, "small", feature.relied);
+  }
   feature.select = put(feature.row, "select");
   for (const [value, words] of Object.entries(WISHES)) {
     put(feature.select, "option", words).value = value;
@@ -223,6 +227,9 @@ by("copy").addEventListener("click", () => {
 
 const within = page.near ? `within ${page.near} of the best` : "as good as the best";
 const rest = page.complete ? "the list is complete" : `the list is incomplete: ${page.stopped}`;
-by("about").textContent =
-  `${page.trees.length} distinct trees ${within}; ${rest}. Values: ${page.stages.join(", ")}.`;
+const raw = page.raw === null ? "" : ` (${page.raw} where trees that predict alike count each)`;
+const relied = page.features.some((feature) => feature.relied)
+  ? " Reliance: what the error rate grows by if a feature is taken from other rows." : "";
+by("about").textContent = `${page.trees.length} distinct trees ${within}${raw}; ${rest}.`
+  + ` Values: ${page.stages.join(", ")}.${relied}`;
 filter();

@@ -24,6 +24,7 @@ from odtdsl.problem.ir.expr import GroupArg
 if TYPE_CHECKING:
     from odtdsl.compiler import Analysis
     from odtdsl.driver.alternatives import Alternatives
+    from odtdsl.driver.reliance import Reliance
     from odtdsl.problem.ir.rows import Rows
 
 
@@ -67,13 +68,20 @@ def _payload(found: Alternatives, rows: Rows) -> dict[str, Any]:
 
     types = found.trees[0].tree.features
     packed = _Packed(rows)
+    relied = {one.feature: _relied(one) for one in (found.reliance() if found.without else ())}
     return {
         "complete": found.complete,
         "stopped": STOPPED[found.stopped],
         "near": found.near,
         "stages": [stage.text for stage in found.result.stages],
+        "raw": None if found.raw is None else f"{found.raw:,}",
         "features": [
-            {"name": printable(type_.name), "rule": _rule_word(type_.name)} for type_ in types
+            {
+                "name": printable(type_.name),
+                "rule": _rule_word(type_.name),
+                "relied": relied.get(type_.name, ""),
+            }
+            for type_ in types
         ],
         "groups": [
             {"name": printable(group.name), "rule": name_text(group.name)}
@@ -93,6 +101,14 @@ def _payload(found: Alternatives, rows: Rows) -> dict[str, Any]:
         ],
         "tests": packed.tests,
     }
+
+
+def _relied(one: Reliance) -> str:
+    """What a feature is for the good trees; nothing where no listed tree relies on it."""
+    words = ["needed by every good tree"] if one.needed else []
+    if one.least or one.most:
+        words.append(f"reliance {100 * one.least:.1f}% to {100 * one.most:.1f}%")
+    return "; ".join(words)
 
 
 class _Packed:

@@ -285,4 +285,27 @@ Outcome BitSearch<T>::depth_two(BitNode& view, Shape shape, Loss upper) {
   return out;
 }
 
+template <class T>
+void BitSearch<T>::sides(BitNode& view, Shape shape, Loss upper, std::vector<Loss>& pass,
+                         std::vector<Loss>& fail) {
+  Loss whole;
+  if (shape.depth == 1) {
+    count_pairs(view);
+    stumps(view, pass, fail, whole);
+  } else if (shape.depth == 2 && shape.leaves == 4) {
+    depth_three(view);
+    pass = view.three.pass;
+    fail = view.three.fail;
+  } else {
+    pass.assign(view.tests(), price_);
+    fail.assign(view.tests(), price_);
+    for (std::size_t t = 0; t < view.tests(); ++t) {
+      const int test = static_cast<int>(t);
+      pass[t] = child(view, 0, test, true, shape, upper - price_, 0).value;
+      if (pass[t] + price_ < upper)
+        fail[t] = child(view, 0, test, false, shape, upper - pass[t], 0).value;
+    }
+  }
+}
+
 }  // namespace odt

@@ -49,6 +49,9 @@ class BitCache {
   mutable std::mutex mutex_;
 };
 
+// Few-valued features.
+bool suits_bits(const Problem& p, const Options& options);
+
 // T holds the weight of all rows.
 template <class T>
 class BitSearch {
@@ -62,10 +65,6 @@ class BitSearch {
 
   RootAnswer run(Result& result, const RootAnswer& start);
 
-  Counters counters;
-
- private:
-  using Quarter = std::array<Loss, 4>;
   struct BitNode : BitView {
     DepthThree<T> three;
     // What tests cost, by state of the path, as far as it was asked for.
@@ -78,6 +77,15 @@ class BitSearch {
       rate_at.clear();
     }
   };
+  // Losses of the best sub-trees of a shape on both sides of each test of a node, exact where they
+  // are below `upper` together.
+  void sides(BitNode& view, Shape shape, Loss upper, std::vector<Loss>& pass,
+             std::vector<Loss>& fail);
+
+  Counters counters;
+
+ private:
+  using Quarter = std::array<Loss, 4>;
   // A test at a node, with bounds on (then values of) its two sides: passing, failing.
   struct Split {
     int test;

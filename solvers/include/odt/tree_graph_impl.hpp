@@ -1,0 +1,505 @@
+// Which sub-trees a node has: members of TreeGraph.
+#pragma once
+
+namespace odt {
+
+template <class R>
+TreeGraph<R>::TreeGraph(FreeTrees<R>& free, const Listing& listing, Control& control)
+    : free_(free),
+      w_(free.weights),
+      p_(w_.p),
+      listing_(listing),
+      control_(control),
+      counters_(free.search.counters),
+      functions_(listing.space.column_missing) {
+  for (const ModelClause& clause : p_.clauses)
+    for (const ModelLiteral& l : clause) values_ = values_ || l.component >= 0;
+  for (const ObjectiveTerm& t : p_.objective) values_ = values_ || t.components.size() > 1;
+  bool sums = values_ || !p_.leaf_clauses.empty() || !p_.split_clauses.empty();
+  for (const auto& delta : p_.path_delta) sums = sums || !delta.empty();
+  width_ = w_.labels + (sums ? w_.sums : 0);
+  facts_ = w_.wanted | w_.unwanted;
+  leaves_ = p_.base.leaves > 0 && p_.base.leaves < full_leaves(p_.base.depth);
+  // Of sub-trees that compute one function the best will do.
+  reduce_ = listing.merge && !values_ && !facts_ && !leaves_ && !listing.deepest;
+  bits_ = BitBounds::make(free.data, control);
+  std::vector<std::uint32_t> all(p_.base.rows);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint32_t>(i);
+  root_ = &node(std::move(all), {}, p_.base.depth, 0, leaves_ ? p_.base.leaves : 0);
+}
+
+template <class R>
+GraphNode& TreeGraph<R>::upto(Loss weight) {
+  for (auto& [key, n] : known_) {
+    n->functions.clear();
+    for (Class& c : n->classes) c.items.clear(), c.listed = false;
+  }
+  expand(*root_, weight);
+  return *root_;
+}
+
+template <class R>
+GraphNode& TreeGraph<R>::node(std::vector<std::uint32_t> rows, std::vector<Step> path, int depth,
+                              int state, int most) {
+  Key key;
+  key.bits.assign(p_.base.rows / 64 + 2, 0);
+  for (std::uint32_t i : rows) key.bits[i / 64] |= std::uint64_t{1} << (i % 64);
+  key.bits.back() = static_cast<std::uint64_t>(depth) << 56 |
+                    static_cast<std::uint64_t>(state) << 31 | static_cast<std::uint64_t>(most);
+  const std::size_t size = key.bits.size() * sizeof(std::uint64_t) +
+                           rows.size() * sizeof(std::uint32_t) + sizeof(GraphNode);
+  auto [at, made] = known_.emplace(std::move(key), nullptr);
+  if (!made) {
+    ++counters_.cache_hits;
+    return *at->second;
+  }
+  charge(size);
+  at->second = std::make_unique<GraphNode>();
+  GraphNode& n = *at->second;
+  n.rows = std::move(rows);
+  n.path = std::move(path);
+  n.depth = depth;
+  n.state = state;
+  n.most = std::min(most, full_leaves(depth));
+  n.totals = totals_of(n.rows);
+  n.labels = labels_of(n.totals, state);
+  return n;
+}
+
+template <class R>
+View<R>& TreeGraph<R>::view(const GraphNode& n) {
+  std::size_t same = 0;
+  while (same < loaded_.size() && same < n.path.size() && loaded_[same] == n.path[same]) ++same;
+  if (same < n.path.size()) loaded_.resize(same);
+  for (; same < n.path.size(); ++same) {
+    if (views_.size() <= same) views_.push_back(std::make_unique<View<R>>());
+    const Step& step = n.path[same];
+    View<R>& parent = same == 0 ? free_.root : *views_[same - 1];
+    views_[same]->make_child(parent, step.feature, static_cast<R>(step.bound), step.left);
+    loaded_.push_back(step);
+  }
+  return n.path.empty() ? free_.root : *views_[n.path.size() - 1];
+}
+
+// Finds all sub-trees of at most this weight.
+template <class R>
+void TreeGraph<R>::expand(GraphNode& n, Loss budget) {
+  if (budget <= n.budget) return;
+  ++counters_.nodes;
+  n.budget = budget;
+  n.splits.clear();
+  n.stumps.clear();
+  Counts counts;
+  for (int label : n.labels)
+    if (TreeKey key = leaf_key(n.totals, label); key.weight <= budget)
+      counts[std::move(key)] += BigCount(1);
+  bool splits = n.depth > 0 && n.most != 1 && n.rows.size() > 1;
+  for (int rule : p_.split_rules[static_cast<std::size_t>(n.state)])
+    splits = splits && row_clause_holds(p_.split_clauses[static_cast<std::size_t>(rule)],
+                                        sums_of(n.totals), 0);
+  if (splits && n.depth == 1) {
+    add_stumps(n, budget, counts);
+  } else if (splits) {
+    // Where the leaves are limited, once for each way to share them.
+    const int half = full_leaves(n.depth - 1);
+    for (int left = n.most > 0 ? 1 : 0; left <= (n.most > 0 ? std::min(half, n.most - 1) : 0);
+         ++left) {
+      const int right = n.most > 0 ? std::min(half, n.most - left) : 0;
+      for (const Cut& cut : open_cuts_of(n, left, right, budget))
+        join(n, cut, left, right, budget, counts);
+    }
+  }
+  n.classes.clear();
+  for (auto& [key, count] : counts)
+    if (!count.zero()) n.classes.push_back({key, count, {}, false});
+  charge(n.classes.size() * (sizeof(Class) + (values_ ? w_.components * sizeof(Loss) : 0)) +
+         n.splits.size() * sizeof(GraphNode::Split) + n.stumps.size() * sizeof(GraphNode::Stump));
+}
+
+// ---- stumps
+
+template <class R>
+void TreeGraph<R>::add_stumps(GraphNode& n, Loss budget, Counts& counts) {
+  for (std::size_t f = 0; f < p_.base.features; ++f)
+    if (after(n, f) >= 0) add_stumps_of(n, f, budget, counts);
+  control_.poll(n.rows.size() * p_.base.features);
+}
+
+// The ranks of a node's rows, and the totals of the rows of each.
+template <class R>
+void TreeGraph<R>::rank_totals(const GraphNode& n, std::size_t f) {
+  const std::uint32_t* rank = p_.base.ranks(f);
+  ranks_.clear();
+  if (p_.base.distinct[f] <= 2 * n.rows.size() + 64) {
+    place_of_.assign(p_.base.distinct[f], 0);
+    for (std::uint32_t i : n.rows) place_of_[rank[i]] = 1;
+    for (std::uint32_t r = 0; r < p_.base.distinct[f]; ++r)
+      if (place_of_[r]) {
+        place_of_[r] = static_cast<std::uint32_t>(ranks_.size());
+        ranks_.push_back(r);
+      }
+  } else {
+    for (std::uint32_t i : n.rows) ranks_.push_back(rank[i]);
+    std::sort(ranks_.begin(), ranks_.end());
+    ranks_.erase(std::unique(ranks_.begin(), ranks_.end()), ranks_.end());
+    place_of_.resize(p_.base.distinct[f]);
+    for (std::size_t k = 0; k < ranks_.size(); ++k)
+      place_of_[ranks_[k]] = static_cast<std::uint32_t>(k);
+  }
+  const std::size_t width = n.totals.size();
+  rank_totals_.assign(ranks_.size() * width, 0);
+  for (std::uint32_t i : n.rows) add_row(i, rank_totals_.data() + place_of_[rank[i]] * width);
+}
+
+template <class R>
+void TreeGraph<R>::add_stumps_of(GraphNode& n, std::size_t f, Loss budget, Counts& counts) {
+  ++counters_.scans;
+  rank_totals(n, f);
+  const Loss price = price_of(n, f);
+  std::vector<Loss> part[2] = {std::vector<Loss>(n.totals.size(), 0), n.totals};
+  for (std::size_t at = 0; at + 1 < ranks_.size(); ++at) {
+    const std::uint32_t low = ranks_[at], high = ranks_[at + 1];
+    const Loss* of = rank_totals_.data() + at * n.totals.size();
+    for (std::size_t k = 0; k < n.totals.size(); ++k) {
+      part[0][k] += of[k];
+      part[1][k] -= of[k];
+    }
+    if (!free_.data.gap_allowed(f, low, high) || !may_stand(n, f, low, high)) continue;
+    Loss least = price + 2 * w_.leaf_weight;
+    for (const auto& side : part)
+      least +=
+          *std::min_element(side.begin(), side.begin() + static_cast<std::ptrdiff_t>(w_.labels));
+    if (least > budget) continue;
+    const TreeKey own = own_key(n, f, low + 1);
+    if (!(facts_of(n, f, low + 1) & w_.forbidden))
+      add_stump(n, f, low + 1, own, part, budget, counts);
+  }
+}
+
+template <class R>
+void TreeGraph<R>::add_stump(GraphNode& n, std::size_t f, std::uint32_t bound, const TreeKey& own,
+                             const std::vector<Loss> (&part)[2], Loss budget, Counts& counts) {
+  const int next = after(n, f);
+  const std::vector<int> labels[2] = {labels_of(part[0], next), labels_of(part[1], next)};
+  for (int a : labels[0])
+    for (int b : labels[1]) {
+      if (listing_.collapse && a == b) continue;
+      TreeKey key = joined(own, leaf_key(part[0], a), leaf_key(part[1], b));
+      if (key.weight > budget) continue;
+      counts[key] += BigCount(1);
+      n.stumps.push_back({f, bound, {a, b}, std::move(key)});
+    }
+}
+
+// ---- cuts
+
+// Where a split may begin trees of at most this weight, with bounds on both sides, whose trees have
+// at most so many leaves.
+template <class R>
+std::vector<typename TreeGraph<R>::Cut> TreeGraph<R>::open_cuts_of(GraphNode& n, int left,
+                                                                   int right, Loss budget) {
+  std::vector<Cut> cuts;
+  if (bits_) {
+    cuts_by_bits(n, left, right, budget, cuts);
+    return cuts;
+  }
+  View<R>& here = view(n);
+  const Loss shift = w_.below_zero(n.depth - 1);
+  const Loss whole = free_.bound(here, n.depth - 1, std::max(budget, shift) + 1, shift, n.most);
+  const Interval all{0, static_cast<std::int32_t>(n.rows.size()), shift, whole, whole, shift, 0, 0};
+  const int most[2] = {left, right};
+  for (std::size_t f = 0; f < p_.base.features; ++f)
+    if (after(n, f) >= 0 && here.splittable(f)) cuts_by_scans(n, f, most, budget, all, cuts);
+  return cuts;
+}
+
+template <class R>
+void TreeGraph<R>::cuts_by_bits(GraphNode& n, int left, int right, Loss budget,
+                                std::vector<Cut>& cuts) {
+  const int whole = full_leaves(n.depth - 1);
+  const int most[2] = {left > 0 ? left : whole, right > 0 ? right : whole};
+  Loss cheapest = kInfinite;
+  for (std::size_t f = 0; f < p_.base.features; ++f)
+    if (after(n, f) >= 0) cheapest = std::min(cheapest, price_of(n, f));
+  if (cheapest >= kInfinite) return;
+  const Loss shift = w_.below_zero(n.depth - 1);
+  const Loss room = std::max<Loss>(0, round_up(budget - cheapest - 2 * shift + 1, w_.grain));
+  BitSides of[2];
+  for (int side = 0; side < 2; ++side)
+    of[side] = side == 1 && most[1] == most[0]
+                   ? of[0]
+                   : bits_->sides(n.path, shape(n.depth - 1, most[side]), room);
+  std::vector<char> seen;
+  for (std::size_t f = 0; f < p_.base.features; ++f) {
+    if (after(n, f) < 0) continue;
+    const std::uint32_t* rank = p_.base.ranks(f);
+    seen.assign(p_.base.distinct[f], 0);
+    for (std::uint32_t i : n.rows) seen[rank[i]] = 1;
+    const Loss price = price_of(n, f);
+    std::uint32_t low = 0;
+    bool any = false;
+    for (std::uint32_t high = 0; high < p_.base.distinct[f]; ++high) {
+      if (!seen[high]) continue;
+      const std::uint32_t below = low;
+      const bool first = !any;
+      low = high;
+      any = true;
+      if (first || !free_.data.gap_allowed(f, below, high) || !may_stand(n, f, below, high))
+        continue;
+      BitBounds::Same test;  // of the cuts between the two some are allowed, and part rows alike
+      for (std::uint32_t bound = below + 1; bound <= high && test.test < 0; ++bound)
+        test = bits_->same(f, bound);
+      Cut cut{f, below + 1, {shift, shift}};
+      for (int side = 0; test.test >= 0 && side < 2; ++side)
+        cut.least[side] += bits_->side(of[side], test, side == 0) * w_.grain;
+      ++counters_.cuts;
+      if (cut.least[0] + cut.least[1] + price <= budget &&
+          !(facts_of(n, f, cut.bound) & w_.forbidden))
+        cuts.push_back(cut);
+    }
+  }
+}
+
+template <class R>
+void TreeGraph<R>::cuts_by_scans(GraphNode& n, std::size_t f, const int (&most)[2], Loss budget,
+                                 const Interval& all, std::vector<Cut>& cuts) {
+  View<R>& here = view(n);
+  const Loss price = price_of(n, f), room = budget - price + 1;
+  std::vector<Loss> upto(here.rows() + 1, 0);
+  for (std::size_t r = 0; r < here.rows(); ++r) upto[r + 1] = upto[r] + w_.worst[here.order(f)[r]];
+  const RowWeights weights{upto.data()};
+  std::vector<Interval> open{all};
+  View<R> side[2];
+  while (!open.empty()) {
+    Interval i = open.back();
+    open.pop_back();
+    settle(i, weights);
+    if (interval_bound(i, weights) >= room) continue;
+    const OpenCuts at = open_cuts(i, weights, room);
+    const std::int32_t first = std::max(at.first, i.low + 1), last = std::min(at.last, i.high - 1);
+    const std::int32_t cut =
+        first > last ? -1 : nearest_cut(here.ends(f), first + (last - first) / 2, first, last);
+    if (cut < 0) continue;
+    ++counters_.cuts;
+    const Loss below = weights.between(i.low, cut), above = weights.between(cut, i.high);
+    Loss value[2] = {std::max(i.low_left, i.high_left - above),
+                     std::max(i.high_right, i.low_right - below)};
+    const std::uint32_t low = here.sorted(f)[cut - 1], high = here.sorted(f)[cut];
+    const int smaller = 2 * cut <= static_cast<std::int32_t>(here.rows()) ? 0 : 1;
+    for (int k = 0; k < 2; ++k) {
+      const int s = k == 0 ? smaller : 1 - smaller;
+      const Loss upper =
+          room - value[1 - s] + std::min(below, above) / 2;  // exact bounds prune neighbours
+      if (value[s] >= upper) break;
+      side[s].make_child(here, f, static_cast<R>(low + 1), s == 0);
+      value[s] = free_.bound(side[s], n.depth - 1, upper, value[s], most[s]);
+    }
+    control_.poll(here.rows() * here.features());
+    open.push_back({i.low, cut, i.low_left, i.low_right, value[0], value[1], 0, 0});
+    open.push_back({cut, i.high, value[0], value[1], i.high_left, i.high_right, 0, 0});
+    if (value[0] + value[1] < room && may_stand(n, f, low, high) &&
+        !(facts_of(n, f, low + 1) & w_.forbidden))
+      cuts.push_back({f, low + 1, {value[0], value[1]}});
+  }
+}
+
+// The trees of both sides of a cut, as far as they fit together.
+template <class R>
+void TreeGraph<R>::join(GraphNode& n, const Cut& cut, int left, int right, Loss budget,
+                        Counts& counts) {
+  const std::uint32_t* rank = p_.base.ranks(cut.feature);
+  std::vector<std::uint32_t> rows[2];
+  for (std::uint32_t i : n.rows) rows[rank[i] < cut.bound ? 0 : 1].push_back(i);
+  const int next = after(n, cut.feature), most[2] = {left, right};
+  GraphNode::Split split{
+      cut.feature, cut.bound, own_key(n, cut.feature, cut.bound), {nullptr, nullptr}, left};
+  const Loss room = budget - split.own.weight;
+  Loss least[2] = {cut.least[0], cut.least[1]};
+  const int smaller = rows[0].size() <= rows[1].size() ? 0 : 1;
+  for (int s : {smaller, 1 - smaller}) {
+    std::vector<Step> path = n.path;
+    path.push_back({cut.feature, cut.bound, s == 0});
+    split.side[s] = &node(std::move(rows[s]), std::move(path), n.depth - 1, next, most[s]);
+    expand(*split.side[s], room - least[1 - s]);
+    least[s] = split.side[s]->least();
+    if (least[s] + least[1 - s] > room) return;
+  }
+  std::size_t made = 0;
+  pairs(split, budget, [&](const Class& l, const Class& r, TreeKey key) {
+    counts[std::move(key)] += l.count * r.count;
+    ++made;
+  });
+  if (listing_.collapse)
+    idle_pairs(split, [&](TreeKey key) {
+      if (key.weight <= budget) counts[std::move(key)] -= BigCount(1);
+    });
+  control_.poll(made + n.rows.size());
+  if (made) n.splits.push_back(std::move(split));
+}
+
+// Each pair of classes of a split that begins trees of at most a weight.
+template <class R>
+template <class Use>
+void TreeGraph<R>::pairs(const GraphNode::Split& split, Loss budget, Use use) const {
+  const Loss room = budget - split.own.weight;
+  for (const Class& l : split.side[0]->classes) {
+    if (l.key.weight + split.side[1]->least() > room) break;
+    if (split.left_leaves > 0 && l.key.leaves != split.left_leaves) continue;
+    for (const Class& r : split.side[1]->classes) {
+      if (l.key.weight + r.key.weight > room) break;
+      use(l, r, joined(split.own, l.key, r.key));
+    }
+  }
+}
+
+// Each split into two leaves of one label.
+template <class R>
+template <class Use>
+void TreeGraph<R>::idle_pairs(const GraphNode::Split& split, Use use) const {
+  if (split.left_leaves > 1) return;
+  for (int a : split.side[0]->labels)
+    for (int b : split.side[1]->labels)
+      if (a == b)
+        use(joined(split.own, leaf_key(split.side[0]->totals, a),
+                   leaf_key(split.side[1]->totals, b)));
+}
+
+// ---- what is asked of one node
+
+template <class R>
+int TreeGraph<R>::after(const GraphNode& n, std::size_t f) const {
+  const int next = p_.next[static_cast<std::size_t>(n.state) * w_.columns +
+                           static_cast<std::size_t>(p_.column[f])];
+  if (next < 0 || p_.need[static_cast<std::size_t>(next)] > n.depth - 1) return -1;
+  if (listing_.twin[f] >= 0) {
+    const std::vector<char>& absent = listing_.absent[f];
+    if (std::none_of(n.rows.begin(), n.rows.end(), [&](std::uint32_t i) { return absent[i] != 0; }))
+      return -1;
+  }
+  return next;
+}
+
+template <class R>
+bool TreeGraph<R>::may_stand(const GraphNode& n, std::size_t f, std::uint32_t low,
+                             std::uint32_t high) const {
+  if (!p_.missing_low.empty() && p_.missing_low[f] && low == 0) return false;
+  if (!p_.missing_high.empty() && p_.missing_high[f] && high + 1 == p_.base.distinct[f])
+    return false;
+  const std::size_t level = n.path.size();
+  if (level >= w_.allowed_upto.size()) return true;
+  const auto& upto = w_.allowed_upto[level][f];
+  return upto.empty() || upto[high] > upto[low];
+}
+
+template <class R>
+std::uint64_t TreeGraph<R>::facts_of(const GraphNode& n, std::size_t f, std::uint32_t bound) const {
+  std::uint64_t facts =
+      p_.split_facts[n.path.size() * w_.columns + static_cast<std::size_t>(p_.column[f])];
+  const std::uint32_t* rank = p_.base.ranks(f);
+  const auto here = [&](std::uint32_t row) {
+    return std::binary_search(n.rows.begin(), n.rows.end(), row);
+  };
+  for (const Pair& pair : p_.pairs)
+    if ((rank[pair.first] < bound) != (rank[pair.second] < bound) && here(pair.first) &&
+        here(pair.second))
+      facts |= std::uint64_t{1} << pair.fact;
+  return facts;
+}
+
+// The weighted sum of what the split itself costs.
+template <class R>
+Loss TreeGraph<R>::price_of(const GraphNode& n, std::size_t f) const {
+  Loss price = 0;
+  const std::size_t column = static_cast<std::size_t>(p_.column[f]);
+  for (std::size_t k = 0; k < w_.components; ++k) {
+    Loss value = p_.split[k * w_.columns + column];
+    if (p_.path_weight[k] >= 0 && !p_.path_delta[k].empty())
+      value += sums_of(n.totals)[p_.path_weight[k]] *
+               p_.path_delta[k][static_cast<std::size_t>(n.state) * w_.columns + column];
+    price += w_.multipliers.of[k] * value;
+  }
+  return price;
+}
+
+// What the split itself adds.
+template <class R>
+TreeKey TreeGraph<R>::own_key(const GraphNode& n, std::size_t f, std::uint32_t bound) const {
+  TreeKey key;
+  key.weight = price_of(n, f);
+  if (facts_) key.facts = facts_of(n, f, bound) & facts_;
+  if (!values_) return key;
+  const std::size_t column = static_cast<std::size_t>(p_.column[f]);
+  for (std::size_t k = 0; k < w_.components; ++k) {
+    Loss value = p_.split[k * w_.columns + column];
+    if (p_.path_weight[k] >= 0 && !p_.path_delta[k].empty())
+      value += sums_of(n.totals)[p_.path_weight[k]] *
+               p_.path_delta[k][static_cast<std::size_t>(n.state) * w_.columns + column];
+    key.values.push_back(value);
+  }
+  return key;
+}
+
+template <class R>
+TreeKey TreeGraph<R>::leaf_key(const std::vector<Loss>& totals, int label) const {
+  TreeKey key;
+  key.weight = w_.leaf_weight + totals[static_cast<std::size_t>(label)];
+  key.leaves = leaves_ ? 1 : 0;
+  if (!values_) return key;
+  for (std::size_t k = 0; k < w_.components; ++k) {
+    const int sum = p_.sum_of[k * w_.labels + static_cast<std::size_t>(label)];
+    key.values.push_back(p_.leaf[k] + (sum < 0 ? 0 : sums_of(totals)[sum]));
+  }
+  return key;
+}
+
+template <class R>
+TreeKey TreeGraph<R>::joined(const TreeKey& own, const TreeKey& left, const TreeKey& right) const {
+  TreeKey key;
+  key.weight = own.weight + left.weight + right.weight;
+  key.facts = own.facts | left.facts | right.facts;
+  key.leaves = left.leaves + right.leaves;
+  if (listing_.deepest) key.depth = 1 + std::max(left.depth, right.depth);
+  key.values.resize(own.values.size());
+  for (std::size_t k = 0; k < own.values.size(); ++k)
+    key.values[k] = own.values[k] + left.values[k] + right.values[k];
+  return key;
+}
+
+template <class R>
+void TreeGraph<R>::add_row(std::uint32_t row, Loss* totals) const {
+  const Loss* w = w_.weighted.data() + row * w_.labels;
+  for (std::size_t c = 0; c < w_.labels; ++c) totals[c] += w[c];
+  const Loss* value = p_.value.data() + row * w_.sums;
+  for (std::size_t k = w_.labels; k < width_; ++k) totals[k] += value[k - w_.labels];
+}
+
+template <class R>
+std::vector<Loss> TreeGraph<R>::totals_of(const std::vector<std::uint32_t>& rows) const {
+  std::vector<Loss> totals(width_, 0);
+  for (std::uint32_t i : rows) add_row(i, totals.data());
+  return totals;
+}
+
+template <class R>
+std::vector<int> TreeGraph<R>::labels_of(const std::vector<Loss>& totals, int state) const {
+  std::vector<int> labels;
+  if (p_.need[static_cast<std::size_t>(state)] > 0) return labels;
+  for (int c = 0; c < static_cast<int>(w_.labels); ++c) {
+    bool holds = true;
+    for (int rule : p_.leaf_rules[static_cast<std::size_t>(state)])
+      holds = holds &&
+              row_clause_holds(p_.leaf_clauses[static_cast<std::size_t>(rule)], sums_of(totals), c);
+    if (holds) labels.push_back(c);
+  }
+  return labels;
+}
+
+template <class R>
+void TreeGraph<R>::charge(std::size_t bytes) {
+  bytes_ += bytes;
+  const std::size_t limit =
+      control_.options().memory_limit ? control_.options().memory_limit : std::size_t{1} << 31;
+  if (bytes_ > limit) throw NoMemory{};
+}
+
+}  // namespace odt

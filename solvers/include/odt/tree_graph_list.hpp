@@ -1,0 +1,247 @@
+// The trees of a class, one by one: members of TreeGraph.
+#pragma once
+
+#include <algorithm>
+
+namespace odt {
+
+template <class R>
+const std::vector<GraphNode::Item>& TreeGraph<R>::list(GraphNode& n, std::size_t at) {
+  // Where sub-trees of one function count once, those that weigh less come first.
+  for (std::size_t before = reduce_ ? 0 : at; before < at; ++before)
+    if (!n.classes[before].listed) list(n, before);
+  Class& c = n.classes[at];
+  if (c.listed) return c.items;
+  c.listed = true;
+  each(n, c, [&](const Item& item) {
+    c.items.push_back(item);
+    return true;
+  });
+  if (reduce_) keep_new(n, c);
+  charge(c.items.size() * sizeof(Item));
+  control_.poll(c.items.size() + n.splits.size() + n.stumps.size());
+  return c.items;
+}
+
+// Tells `found` of each tree of a class, until it answers false.
+template <class R>
+template <class Found>
+bool TreeGraph<R>::each(GraphNode& n, const Class& c, Found found) {
+  for (int label : n.labels)
+    if (leaf_key(n.totals, label) == c.key &&
+        !found({Item::leaf, static_cast<std::uint32_t>(label), 0, 0, 0, 0, 1, 0}))
+      return false;
+  for (std::size_t k = 0; k < n.stumps.size(); ++k)
+    if (n.stumps[k].key == c.key &&
+        !found({Item::stump, static_cast<std::uint32_t>(k), 0, 0, 0, 0, 2, 1}))
+      return false;
+  return each_pair(n, c, found);
+}
+
+template <class R>
+template <class Found>
+bool TreeGraph<R>::each_pair(GraphNode& n, const Class& c, Found found) {
+  for (std::size_t k = 0; k < n.splits.size(); ++k) {
+    const GraphNode::Split& split = n.splits[k];
+    GraphNode &left = *split.side[0], &right = *split.side[1];
+    const Loss sum = c.key.weight - split.own.weight;
+    for (std::size_t i = 0; i < left.classes.size(); ++i) {
+      const TreeKey& key = left.classes[i].key;
+      if (key.weight + right.least() > sum) break;
+      if (split.left_leaves > 0 && key.leaves != split.left_leaves) continue;
+      auto at = std::lower_bound(
+          right.classes.begin(), right.classes.end(), sum - key.weight,
+          [](const Class& other, Loss weight) { return other.key.weight < weight; });
+      for (; at != right.classes.end() && at->key.weight == sum - key.weight; ++at) {
+        if (!(joined(split.own, key, at->key) == c.key)) continue;
+        const std::size_t j = static_cast<std::size_t>(at - right.classes.begin());
+        const std::vector<Item>&ls = list(left, i), &rs = list(right, j);
+        for (std::size_t a = 0; a < ls.size(); ++a)
+          for (std::size_t b = 0; b < rs.size(); ++b) {
+            if (listing_.collapse && ls[a].kind == Item::leaf && rs[b].kind == Item::leaf &&
+                ls[a].which == rs[b].which)
+              continue;
+            if (!found({Item::pair, static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(i),
+                        static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(j),
+                        static_cast<std::uint32_t>(b), ls[a].leaves + rs[b].leaves,
+                        1 + std::max(ls[a].depth, rs[b].depth)}))
+              return false;
+          }
+      }
+    }
+  }
+  return true;
+}
+
+// Of sub-trees that compute one function keeps the best: a tree of another one is no better.
+template <class R>
+void TreeGraph<R>::keep_new(GraphNode& n, Class& c) {
+  std::stable_sort(c.items.begin(), c.items.end(), [](const Item& a, const Item& b) {
+    return a.leaves != b.leaves ? a.leaves < b.leaves : a.depth < b.depth;
+  });
+  std::vector<Item> kept;
+  for (const Item& item : c.items) {
+    control_.poll(100);
+    if (n.functions.insert(function_of(n, item)).second) kept.push_back(item);
+  }
+  c.items = std::move(kept);
+}
+
+template <class R>
+Tree TreeGraph<R>::tree_of(const GraphNode& n, const Item& item) const {
+  Tree tree;
+  build(n, item, tree);
+  set_cuts(p_.base, tree);
+  return tree;
+}
+
+template <class R>
+int TreeGraph<R>::build(const GraphNode& n, const Item& item, Tree& tree) const {
+  const int at = static_cast<int>(tree.nodes.size());
+  TreeNode made;
+  tree.nodes.push_back(made);
+  const auto leaf = [&](int label) {
+    TreeNode node;
+    node.label = label;
+    tree.nodes.push_back(node);
+    return static_cast<int>(tree.nodes.size()) - 1;
+  };
+  if (item.kind == Item::leaf) {
+    made.label = static_cast<int>(item.which);
+  } else if (item.kind == Item::stump) {
+    const GraphNode::Stump& stump = n.stumps[item.which];
+    made.feature = static_cast<int>(stump.feature);
+    made.cut = stump.bound - 1;
+    made.left = leaf(stump.label[0]);
+    made.right = leaf(stump.label[1]);
+  } else {
+    const GraphNode::Split& split = n.splits[item.which];
+    const GraphNode &left = *split.side[0], &right = *split.side[1];
+    made.feature = static_cast<int>(split.feature);
+    made.cut = split.bound - 1;
+    made.left = build(left, left.classes[item.left_class].items[item.left], tree);
+    made.right = build(right, right.classes[item.right_class].items[item.right], tree);
+  }
+  tree.nodes[static_cast<std::size_t>(at)] = made;
+  return at;
+}
+
+// ---- functions
+
+template <class R>
+int TreeGraph<R>::function_of(GraphNode& n, const Item& item) {
+  form_.clear();
+  add_function(n, item);
+  return functions_.of(form_);
+}
+
+template <class R>
+int TreeGraph<R>::add_function(GraphNode& n, const Item& item) {
+  const std::size_t at = form_.size();
+  form_.emplace_back();
+  const auto leaf = [&](int label) {
+    form_.emplace_back();
+    form_.back().label = label;
+    return static_cast<int>(form_.size()) - 1;
+  };
+  FunctionNode made;
+  if (item.kind == Item::leaf) {
+    made.label = static_cast<int>(item.which);
+  } else if (item.kind == Item::stump) {
+    GraphNode::Stump& stump = n.stumps[item.which];
+    if (stump.region < 0) place(n, stump.feature, stump.bound, stump.region, stump.missing_left);
+    made.region = stump.region;
+    made.missing_left = stump.missing_left;
+    made.left = leaf(stump.label[0]);
+    made.right = leaf(stump.label[1]);
+  } else {
+    GraphNode::Split& split = n.splits[item.which];
+    if (split.region < 0) place(n, split.feature, split.bound, split.region, split.missing_left);
+    GraphNode &left = *split.side[0], &right = *split.side[1];
+    made.region = split.region;
+    made.missing_left = split.missing_left;
+    made.left = add_function(left, left.classes[item.left_class].items[item.left]);
+    made.right = add_function(right, right.classes[item.right_class].items[item.right]);
+  }
+  form_[at] = made;
+  return static_cast<int>(at);
+}
+
+// What of the feature space goes left at a split, and where missing cells go.
+template <class R>
+void TreeGraph<R>::place(const GraphNode& n, std::size_t f, std::uint32_t bound, int& region,
+                         bool& missing_left) {
+  const FunctionSpace& space = listing_.space;
+  const std::uint32_t* rank = p_.base.ranks(f);
+  int low = 0, high = 0;
+  if (!space.codes[f].empty()) {
+    low = -1;
+    high = space.values[f];
+    for (std::uint32_t i : n.rows) {
+      const int code = space.codes[f][i];
+      if (code < 0 || code >= space.values[f]) continue;
+      if (rank[i] < bound)
+        low = std::max(low, code);
+      else
+        high = std::min(high, code);
+    }
+  }
+  const int level = static_cast<int>(n.path.size());
+  const std::vector<int> key{static_cast<int>(f), low, high, level};
+  auto at = regions_.find(key);
+  if (at == regions_.end()) {
+    const int made = functions_.add(space.region(key[0], low, high, level));
+    at = regions_.emplace(key, made).first;
+  }
+  region = at->second;
+  missing_left = space.policy[f] == 0;
+  if (space.policy[f] < 2) return;
+  const std::vector<char>& absent = space.absent[f];
+  const bool some = !absent.empty() && std::any_of(n.rows.begin(), n.rows.end(),
+                                                   [&](std::uint32_t i) { return absent[i]; });
+  std::int64_t heavier = 0;
+  for (std::uint32_t i : n.rows) heavier += rank[i] < bound ? space.weight[i] : -space.weight[i];
+  missing_left = some && space.own[f] < 2 ? space.own[f] == 0 : heavier >= 0;
+}
+
+// ---- counts
+
+template <class R>
+std::vector<BigCount> TreeGraph<R>::without(int column) {
+  std::unordered_map<const GraphNode*, std::vector<BigCount>> known;
+  const std::function<const std::vector<BigCount>&(const GraphNode&)> of =
+      [&](const GraphNode& n) -> const std::vector<BigCount>& {
+    if (const auto at = known.find(&n); at != known.end()) return at->second;
+    std::vector<BigCount> found(n.classes.size());
+    BigCount none;  // of what is no class: idle splits, that are added and taken off again
+    const auto count_of = [&](const TreeKey& key) -> BigCount& {
+      const auto at = std::lower_bound(n.classes.begin(), n.classes.end(), key,
+                                       [](const Class& c, const TreeKey& k) { return c.key < k; });
+      if (at == n.classes.end() || !(at->key == key)) return none;
+      return found[static_cast<std::size_t>(at - n.classes.begin())];
+    };
+    for (int label : n.labels)
+      if (const TreeKey key = leaf_key(n.totals, label); key.weight <= n.budget)
+        count_of(key) += BigCount(1);
+    for (const GraphNode::Stump& stump : n.stumps)
+      if (p_.column[stump.feature] != column) count_of(stump.key) += BigCount(1);
+    for (const GraphNode::Split& split : n.splits) {
+      if (p_.column[split.feature] == column) continue;
+      const std::vector<BigCount>&left = of(*split.side[0]), &right = of(*split.side[1]);
+      pairs(split, n.budget, [&](const Class& l, const Class& r, const TreeKey& key) {
+        const BigCount& a = left[static_cast<std::size_t>(&l - split.side[0]->classes.data())];
+        const BigCount& b = right[static_cast<std::size_t>(&r - split.side[1]->classes.data())];
+        if (!a.zero() && !b.zero()) count_of(key) += a * b;
+      });
+      if (listing_.collapse)
+        idle_pairs(split, [&](const TreeKey& key) {
+          if (key.weight <= n.budget) count_of(key) -= BigCount(1);
+        });
+    }
+    control_.poll(n.splits.size() + n.stumps.size() + 1);
+    return known.emplace(&n, std::move(found)).first->second;
+  };
+  return of(*root_);
+}
+
+}  // namespace odt
