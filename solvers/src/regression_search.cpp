@@ -142,6 +142,12 @@ void RegressionSearch::evaluate(const RegressionView& view, int level, const Fro
   auto& views = views_at(level);
   RegressionView::part(data_, view, span.column, span.cut, views);
   for (int k = 0; k < 2; ++k) cut.value[k] = span.bound[k];
+  // A side that is too small for a leaf has no tree.
+  const double fewest = std::min(views[0].total.n, views[1].total.n);
+  if (data_.rules().strict(frontier.side(span, 0).state) && fewest < data_.leaf_least) {
+    cut.side[0] = cut.side[1] = RealOutcome{};
+    return;
+  }
   const int first = views[0].points <= views[1].points ? 0 : 1;
   for (int k : {1 - first, first}) {
     // The second bound must close what the first has left open.
