@@ -323,6 +323,15 @@ def test_a_count_needs_no_list() -> None:
     assert (found.complete, found.stopped, found.distinct) == (False, "most", 1)
 
 
+@pytest.mark.parametrize("depth", [5, 6])
+def test_deep_trees_where_no_test_is_left(depth: int) -> None:
+    """Nodes of equal rows; at depth 6 functions are compared in Python, not in the engine."""
+    text = IRIS.replace("depth <= 2", f"depth <= {depth}\ncandidates * at quantiles 2")
+    found = odtdsl.parse(text.replace("errors", "errors + leaves")).alternatives(near=2, count=True)
+    assert found.complete
+    assert (found.raw, found.distinct) == (37, 23)
+
+
 def test_reliance_is_that_of_all_pairs_of_rows() -> None:
     """By the definition: each row with the feature of each other row."""
     rng = np.random.default_rng(5)

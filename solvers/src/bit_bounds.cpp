@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <stdexcept>
 
 #include "odt/bit_search.hpp"
 
@@ -70,6 +71,7 @@ class BitBoundsOf : public BitBounds {
       const Same& test = this->same(step.feature, step.bound);
       const Node& parent = *views_[same];
       const auto at = std::find(parent.ids.begin(), parent.ids.end(), test.test);
+      if (at == parent.ids.end()) throw std::logic_error("a step of a path is no test there");
       Node& made = *views_[same + 1];
       made.make_child(*problem_, parent, static_cast<int>(at - parent.ids.begin()),
                       step.left != test.swapped);

@@ -288,6 +288,9 @@ Outcome BitSearch<T>::depth_two(BitNode& view, Shape shape, Loss upper) {
 template <class T>
 void BitSearch<T>::sides(BitNode& view, Shape shape, Loss upper, std::vector<Loss>& pass,
                          std::vector<Loss>& fail) {
+  pass.clear();
+  fail.clear();
+  if (view.tests() == 0) return;
   Loss whole;
   if (shape.depth == 1) {
     count_pairs(view);

@@ -1,6 +1,8 @@
 // Which sub-trees a node has: members of TreeGraph.
 #pragma once
 
+#include <stdexcept>
+
 namespace odt {
 
 template <class R>
@@ -246,11 +248,13 @@ void TreeGraph<R>::cuts_by_bits(GraphNode& n, int left, int right, Loss budget,
       any = true;
       if (first || !free_.data.gap_allowed(f, below, high) || !may_stand(n, f, below, high))
         continue;
-      BitBounds::Same test;  // of the cuts between the two some are allowed, and part rows alike
-      for (std::uint32_t bound = below + 1; bound <= high && test.test < 0; ++bound)
-        test = bits_->same(f, bound);
-      Cut cut{f, below + 1, {shift, shift}};
-      for (int side = 0; test.test >= 0 && side < 2; ++side)
+      // Of the cuts between the two some are allowed, and part the rows here alike.
+      std::uint32_t bound = below + 1;
+      while (bound <= high && bits_->same(f, bound).test < 0) ++bound;
+      if (bound > high) throw std::logic_error("a cut that may stand is no test");
+      const BitBounds::Same& test = bits_->same(f, bound);
+      Cut cut{f, bound, {shift, shift}};
+      for (int side = 0; side < 2; ++side)
         cut.least[side] += bits_->side(of[side], test, side == 0) * w_.grain;
       ++counters_.cuts;
       if (cut.least[0] + cut.least[1] + price <= budget &&
