@@ -361,18 +361,20 @@ def test_lists_that_cannot_be_asked_for(spec, options):
 
 def test_an_interrupted_list_keeps_what_it_has(spec, monkeypatch):
     """Ctrl-C at the sixth tree, from inside the process."""
-    heard = _Collected.__call__
+    heard, stops = _Collected.__call__, []
 
-    def stop(self, raw, values):
-        if self.seen == 5:
+    def stop(self, raw, values, function):
+        if len(self.known) == 5 and not stops:
+            stops.append(len(self.known))
             os.kill(os.getpid(), signal.SIGINT)
-        return heard(self, raw, values)
+        return heard(self, raw, values, function)
 
     monkeypatch.setattr(_Collected, "__call__", stop)
     model = odtdsl.load(spec(HARD.replace("<= 4", "<= 3")))
     answer = model.alternatives(near="30 errors", most=10**6).to_json()
     assert (answer["status"], answer["complete"]) == ("optimal", False)
     assert answer["stopped"] == "interrupted"
+    assert stops
     assert answer["count"] >= 5
 
 

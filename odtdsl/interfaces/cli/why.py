@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
-
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.diagnostics.suggest import closest
 from odtdsl.interfaces.cli.commands import Argument, Json, OnSpec, Option
@@ -76,6 +74,8 @@ class Why(OnSpec):
 
     def _table(self, analysis: Analysis) -> Table:
         """The row that is asked for, of the spec's rows or of a file."""
+        import numpy as np
+
         if self.rows is None:
             tables = [analysis.table]
             if analysis.test is not None:
@@ -99,6 +99,8 @@ class Why(OnSpec):
 
 def _named(asked: str, column: str | None, tables: list[Table]) -> Table:
     """The row with this value of the `id` column; it must be one."""
+    import numpy as np
+
     if column is None:
         raise error(
             "U207",
