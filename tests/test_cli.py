@@ -361,7 +361,8 @@ def test_lists_that_cannot_be_asked_for(spec, options):
 
 def test_an_interrupted_list_keeps_what_it_has(spec, monkeypatch):
     """Ctrl-C at the sixth tree, from inside the process."""
-    heard, stops = _Collected.__call__, []
+    heard = _Collected.__call__
+    stops: list[int] = []
 
     def stop(self, raw, values, function):
         if len(self.known) == 5 and not stops:
