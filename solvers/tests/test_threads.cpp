@@ -73,13 +73,76 @@ CASE(threads_find_the_same_regression_tree) {
     }
 }
 
+namespace {
+
+// Least errors, of which only so many may be rows of the first label.
+RuledProblem few_missed(unsigned seed, int rows, int values, Loss at_most) {
+  RuledProblem p;
+  p.base = noisy(seed, rows, values, 2);
+  p.columns = 1;
+  p.column.assign(p.base.features, 0);
+  p.components = 2;
+  p.sums = 3;
+  for (int label : p.base.label)
+    p.value.insert(p.value.end(), {label != 0, label != 1, label == 0});
+  p.sum_of = {0, 1, -1, 2};
+  p.leaf = p.split = {0, 0};
+  p.path_weight = {-1, -1};
+  p.path_delta.resize(2);
+  p.next = p.need = {0};
+  p.leaf_rules.resize(1);
+  p.split_rules.resize(1);
+  p.split_facts.assign(static_cast<std::size_t>(p.base.depth), 0);
+  p.missing_low.assign(p.base.features, 0);
+  p.missing_high.assign(p.base.features, 0);
+  p.objective.push_back({1, {0}, -1});
+  ModelLiteral most;
+  most.component = 1;
+  most.at_most = at_most;
+  p.clauses.push_back({most});
+  return p;
+}
+
+}  // namespace
+
 CASE(threads_find_the_same_optimum_under_rules) {
   Random random(24);
-  for (int trial = 0; trial < 200; ++trial) {
+  for (int trial = 0; trial < check::trials(400); ++trial) {
     const RuledProblem p = ruled_problem(random, 1);
+    Options many = with_threads(4, 0);
+    many.alone = trial % 2 ? 0 : many.alone;
     const Result one = solve_ruled(p, Options{});
-    const Result four = solve_ruled(p, with_threads(4, 0));
+    const Result four = solve_ruled(p, many);
     CHECK(one.status == four.status);
     CHECK(one.value == four.value);
   }
+}
+
+CASE(threads_share_a_long_search_under_rules) {
+  for (unsigned seed = 0; seed < 4; ++seed) {
+    const RuledProblem p = few_missed(seed, 200, 40, 3);
+    Options many = with_threads(4, 0);
+    many.alone = 0;
+    const Result one = solve_ruled(p, Options{});
+    const Result four = solve_ruled(p, many);
+    CHECK(one.status == Status::optimal && four.status == Status::optimal);
+    CHECK(one.value == four.value && four.bound == four.value);
+  }
+}
+
+CASE(threads_under_rules_stop_together) {
+  const RuledProblem p = few_missed(7, 2000, 500, 20);
+  Options o = with_threads(4, 0);
+  o.alone = 0;
+  const Result known = solve_ruled(few_missed(7, 2000, 6, 20), o);
+  for (std::uint64_t work : {300000, 3000000, 30000000}) {
+    o.work_limit = work;
+    const Result r = solve_ruled(p, o);
+    CHECK(r.status != Status::optimal && r.status != Status::infeasible);
+    CHECK(r.tree.empty() || r.bound <= r.value);
+  }
+  o.work_limit = 0;
+  int calls = 0;
+  o.interrupted = [&] { return ++calls > 5; };
+  CHECK(solve_ruled(p, o).bound <= known.value || calls > 5);
 }

@@ -41,6 +41,10 @@ class Control {
     own_work() += work;
     const std::uint64_t done = work_.fetch_add(work, std::memory_order_relaxed) + work;
     if (options_.outer) options_.outer->work_.fetch_add(work, std::memory_order_relaxed);
+    if (lane() == 1) {
+      Control& told = options_.outer ? *options_.outer : *this;
+      told.beside_.fetch_add(work, std::memory_order_release);
+    }
     if (done < next_look_.load(std::memory_order_relaxed)) {
       if (stopped_.load(std::memory_order_relaxed)) throw Stop{};
       return;
@@ -51,6 +55,11 @@ class Control {
 
   // All work polled so far. With one thread the same problem does the same work, on any machine.
   std::uint64_t work() const { return work_.load(std::memory_order_relaxed); }
+  // The same without that of the search beside.
+  std::uint64_t proof_work() const {
+    const std::uint64_t beside = beside_.load(std::memory_order_acquire);  // first: never above
+    return work() - beside;
+  }
   // That of the calling thread, in all searches.
   static std::uint64_t& own_work() {
     thread_local std::uint64_t done = 0;
@@ -108,7 +117,7 @@ class Control {
   Clock::time_point start_;
   double told_ = 0;
   mutable std::mutex telling_;
-  std::atomic<std::uint64_t> work_{0}, looks_{0}, next_look_;
+  std::atomic<std::uint64_t> work_{0}, beside_{0}, looks_{0}, next_look_;
   std::atomic<bool> stopped_{false};
 };
 

@@ -27,6 +27,10 @@ class FreeTrees {
   // A lower bound on the weighted sum of all sub-trees of these rows (of at most `most` leaves, if
   // that is not 0), exact where it is below `upper`.
   Loss bound(View<R>& view, int depth, Loss upper, Loss lower, int most = 0) {
+    return bound(search, view, depth, upper, lower, most);
+  }
+  // The same by another thread's search.
+  Loss bound(Search<R>& by, View<R>& view, int depth, Loss upper, Loss lower, int most) const {
     const Loss shift = weights.below_zero(depth);
     const int leaves = most > 0                    ? most
                        : weights.p.base.leaves > 0 ? weights.p.base.leaves
@@ -34,7 +38,7 @@ class FreeTrees {
     const Loss top = std::max<Loss>(0, round_up(upper - shift, weights.grain));
     const Loss bottom = std::max<Loss>(0, round_down(lower - shift, weights.grain));
     if (bottom >= top) return std::max(lower, upper);
-    const Outcome out = search.solve(view, 0, shape(depth, leaves), top, bottom, 1, nullptr, 0);
+    const Outcome out = by.solve(view, 0, shape(depth, leaves), top, bottom, 1, nullptr, 0);
     return std::max(lower, out.value * weights.grain + shift);
   }
 

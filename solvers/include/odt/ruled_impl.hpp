@@ -5,14 +5,17 @@
 namespace odt {
 
 template <class R>
-RuledSearch<R>::RuledSearch(FreeTrees<R>& free, Control& control, RuledBest& best)
+RuledSearch<R>::RuledSearch(FreeTrees<R>& free, Search<R>& bounds, Control& control,
+                            RuledBest& best, int threads)
     : free_(free),
+      bounds_(bounds),
       w_(free.weights),
       p_(w_.p),
       control_(control),
       best_(best),
-      counters_(free.search.counters),
-      missing_(w_.components, 0) {
+      counters_(bounds.counters),
+      missing_(w_.components, 0),
+      threads_(static_cast<std::size_t>(threads)) {
   if (!p_.monotone.empty())
     monotone_ = std::make_unique<Monotone>(p_.monotone, p_.space, p_.base.rows, p_.base.classes);
 }
@@ -34,7 +37,7 @@ Loss RuledSearch<R>::ceiling() const {
 template <class R>
 void RuledSearch<R>::poll(std::uint64_t work) {
   control_.poll(work);
-  if (control_.work() > until_) throw Late{};
+  if (control_.proof_work() > until_) throw Late{};
 }
 
 template <class R>
@@ -163,7 +166,7 @@ void RuledSearch<R>::check_memory() const {
   std::size_t bytes =
       arena_.size() * sizeof(ArenaNode) + (monotone_ ? monotone_->bytes() + case_bytes_ : 0);
   for (const auto& level : levels_) bytes += level->front[0].bytes() + level->front[1].bytes();
-  if (bytes > limit) throw Stop{};
+  if (bytes > limit / threads_) throw Stop{};
 }
 
 // ---- nodes
@@ -177,9 +180,7 @@ void RuledSearch<R>::solve(View<R>& view, int level, int depth, int state, Loss 
   ++counters_.nodes;
   poll(view.rows() * view.features());
   Level& here = at(level);
-  totals(view, here.sums);
-  leaves(here.sums.data(), state, here.labels);
-  if (monotone_) monotone_->keep(level, here.labels);
+  enter(view, level, state);
   for (int label : here.labels) offer_leaf(here.sums.data(), label, budget, front);
   if (level == 0)
     for (const Entry& e : front.entries()) consider(e, front.components(e));
@@ -191,6 +192,14 @@ void RuledSearch<R>::solve(View<R>& view, int level, int depth, int state, Loss 
   if (may_split && depth > 1)
     branch(view, level, depth, state, tightened(budget, front, level), front);
   keep(front);
+}
+
+template <class R>
+void RuledSearch<R>::enter(View<R>& view, int level, int state) {
+  Level& here = at(level);
+  totals(view, here.sums);
+  leaves(here.sums.data(), state, here.labels);
+  if (monotone_) monotone_->keep(level, here.labels);
 }
 
 // Where one number says all, only a better sub-tree is of use.
@@ -205,52 +214,75 @@ void RuledSearch<R>::branch(View<R>& view, int level, int depth, int state, Loss
                             Front& front) {
   Level& here = at(level);
   const Loss shift = w_.below_zero(depth - 1);
-  const Loss whole = free_.bound(view, depth - 1, budget, shift);
+  const Loss whole = free_.bound(bounds_, view, depth - 1, budget, shift, 0);
+  if (level == 0 && crew_ && crew_->ready(control_))
+    return crew_->branch(view, depth, state, budget, all_cuts(view, shift, whole), until_);
   for (std::size_t f = 0; f < view.features(); ++f) {
-    const int column = p_.column[f];
-    const int next =
-        p_.next[static_cast<std::size_t>(state) * w_.columns + static_cast<std::size_t>(column)];
-    if (next < 0 || need(next) > depth - 1 || !view.splittable(f)) continue;
-    const Loss price = split_values(here.sums.data(), state, column, here.split);
-    here.upto.resize(view.rows() + 1);
-    here.upto[0] = 0;
-    for (std::size_t i = 0; i < view.rows(); ++i)
-      here.upto[i + 1] = here.upto[i] + w_.worst[view.order(f)[i]];
-    const RowWeights weights{here.upto.data()};
-    here.stack.assign(
-        1, {{0, static_cast<std::int32_t>(view.rows()), shift, whole, whole, shift, 0, 0},
-            whole,
-            whole});
+    Column column;
+    if (!begin(view, level, depth, state, f, column)) continue;
+    here.stack.assign(1, all_cuts(view, shift, whole));
     while (!here.stack.empty()) {
-      RuledInterval i = here.stack.back();
+      const RuledInterval i = here.stack.back();
       here.stack.pop_back();
+      RuledInterval halves[2];
       budget = tightened(budget, front, level);
-      const Loss room = budget - price;
-      settle(i.ends, weights);
-      if (interval_bound(i, weights) >= room) {
-        ++counters_.pruned_interval;
-        continue;
-      }
-      const OpenCuts open = open_cuts(i, weights, room);
-      if (open.first > i.ends.low + 1 || open.last < i.ends.high - 1) ++counters_.pruned_neighbour;
-      const std::int32_t cut =
-          open.first > open.last
-              ? -1
-              : nearest_cut(view.ends(f), open.first + (open.last - open.first) / 2, open.first,
-                            open.last);
-      if (cut < 0) continue;
-      const Sides sides = evaluate(view, level, depth, next, f, cut, i, weights, room, front);
-      const Interval& e = i.ends;
-      here.stack.push_back(
-          {{e.low, cut, e.low_left, e.low_right, sides.free[0], sides.free[1], 0, 0},
-           i.low_right,
-           sides.ruled[0]});
-      here.stack.push_back(
-          {{cut, e.high, sides.free[0], sides.free[1], e.high_left, e.high_right, 0, 0},
-           sides.ruled[1],
-           i.high_left});
+      if (part(view, level, depth, column, i, budget, front, halves))
+        here.stack.insert(here.stack.end(), halves, halves + 2);
     }
   }
+}
+
+// What splits of a feature have in common; false if there can be none.
+template <class R>
+bool RuledSearch<R>::begin(View<R>& view, int level, int depth, int state, std::size_t f,
+                           Column& made) {
+  Level& here = at(level);
+  const int column = p_.column[f];
+  const int next =
+      p_.next[static_cast<std::size_t>(state) * w_.columns + static_cast<std::size_t>(column)];
+  if (next < 0 || need(next) > depth - 1 || !view.splittable(f)) return false;
+  made = {f, next, split_values(here.sums.data(), state, column, here.split)};
+  here.upto.resize(view.rows() + 1);
+  here.upto[0] = 0;
+  for (std::size_t i = 0; i < view.rows(); ++i)
+    here.upto[i + 1] = here.upto[i] + w_.worst[view.order(f)[i]];
+  return true;
+}
+
+template <class R>
+RuledInterval RuledSearch<R>::all_cuts(const View<R>& view, Loss shift, Loss whole) {
+  return {
+      {0, static_cast<std::int32_t>(view.rows()), shift, whole, whole, shift, 0, 0}, whole, whole};
+}
+
+// Evaluates the middle cut of an interval; false if no cut of it is open.
+template <class R>
+bool RuledSearch<R>::part(View<R>& view, int level, int depth, const Column& column,
+                          RuledInterval i, Loss budget, Front& front, RuledInterval halves[2]) {
+  const std::size_t f = column.feature;
+  const RowWeights weights{at(level).upto.data()};
+  const Loss room = budget - column.price;
+  settle(i.ends, weights);
+  if (interval_bound(i, weights) >= room) {
+    ++counters_.pruned_interval;
+    return false;
+  }
+  const OpenCuts open = open_cuts(i, weights, room);
+  if (open.first > i.ends.low + 1 || open.last < i.ends.high - 1) ++counters_.pruned_neighbour;
+  const std::int32_t cut =
+      open.first > open.last ? -1
+                             : nearest_cut(view.ends(f), open.first + (open.last - open.first) / 2,
+                                           open.first, open.last);
+  if (cut < 0) return false;
+  const Sides sides = evaluate(view, level, depth, column.next, f, cut, i, weights, room, front);
+  const Interval& e = i.ends;
+  halves[0] = {{e.low, cut, e.low_left, e.low_right, sides.free[0], sides.free[1], 0, 0},
+               i.low_right,
+               sides.ruled[0]};
+  halves[1] = {{cut, e.high, sides.free[0], sides.free[1], e.high_left, e.high_right, 0, 0},
+               sides.ruled[1],
+               i.high_left};
+  return true;
 }
 
 // Bounds on both sides of a cut and, where these leave room, all sub-trees that split there.
@@ -276,7 +308,7 @@ typename RuledSearch<R>::Sides RuledSearch<R>::evaluate(View<R>& view, int level
     open = open && value[s] < limit;
     if (!open) break;
     here.side[s].make_child(view, f, bound, s == 0);
-    value[s] = free_.bound(here.side[s], depth - 1, limit, value[s]);
+    value[s] = free_.bound(bounds_, here.side[s], depth - 1, limit, value[s], 0);
   }
   if (open && value[0] + value[1] < room &&
       may_stand(f, view.sorted(f)[cut - 1], view.sorted(f)[cut], level)) {

@@ -7,13 +7,17 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "odt/ruled_best.hpp"
 #include "odt/ruled_anytime.hpp"
 #include "odt/ruled_partner.hpp"
 #include "odt/ruled_prices.hpp"
+#include "odt/ruled_crew.hpp"
 #include "odt/ruled_search.hpp"
+#include "odt/workers.hpp"
 
 namespace odt {
 
@@ -76,15 +80,17 @@ class RuledRun {
 
   void search(int depth) {
     const bool final = depth == p_.base.depth;
-    const std::uint64_t start = control_.work();
+    const std::uint64_t start = control_.proof_work();
     Way way, tried;
     way.m = prices_.first();
     converged_ = !prices_.any();
     solve_free(way, depth, kEver);
-    const std::uint64_t end =
-        final ? kEver : control_.work() + kShallowShare * (control_.work() - start) + kShallowWork;
-    for (std::uint64_t turn = kFirstTurn; !done(depth) && control_.work() < end; turn *= 2) {
-      if (grow(way, depth, converged_ ? end : std::min(end, control_.work() + turn))) return;
+    const std::uint64_t end = final ? kEver
+                                    : control_.proof_work() +
+                                          kShallowShare * (control_.proof_work() - start) +
+                                          kShallowWork;
+    for (std::uint64_t turn = kFirstTurn; !done(depth) && control_.proof_work() < end; turn *= 2) {
+      if (grow(way, depth, converged_ ? end : std::min(end, control_.proof_work() + turn))) return;
       if (converged_) {
         if (!final) return;
         continue;
@@ -93,7 +99,7 @@ class RuledRun {
         tried = Way{};
         tried.m = prices_.rounded(wanted_);
       }
-      if (!solve_free(tried, depth, std::min(end, control_.work() + turn))) continue;
+      if (!solve_free(tried, depth, std::min(end, control_.proof_work() + turn))) continue;
       if (tried.bound > way.bound) way = tried;
       const double room = static_cast<double>(best_.value()) - way.bound;
       converged_ = top_ - way.bound <= kNear * room;
@@ -116,9 +122,10 @@ class RuledRun {
     Options o;
     o.isa = control_.options().isa;
     o.memory_limit = control_.options().memory_limit;
+    o.threads = control_.options().threads;
     o.outer = &control_;
     if (until < kEver)
-      o.work_limit = std::max<std::uint64_t>(1, until - std::min(until, control_.work()));
+      o.work_limit = std::max<std::uint64_t>(1, until - std::min(until, control_.proof_work()));
     const bool final = depth == p_.base.depth;
     if (final)
       o.progress = [&](const Incumbent& i, const Found&) {
@@ -143,9 +150,15 @@ class RuledRun {
     const bool final = depth == p_.base.depth;
     for (;;) {
       FreeTrees<R> free(p_, way.m, depth, control_);
-      RuledSearch<R> search(free, control_, best_);
+      const bool shared = depth > 1 && control_.options().threads > 1;
+      if (shared && !workers_) workers_ = std::make_unique<Workers>(control_.options().threads);
+      RuledSearch<R> search(free, free.search, control_, best_,
+                            shared ? control_.options().threads : 1);
+      std::optional<RuledCrew<R>> crew;
+      if (shared) search.share(crew.emplace(free, control_, best_, *workers_, search));
       const auto count = [&] {
         free.search.counters.cache_entries = search.nodes_kept();
+        if (crew) free.search.counters.cache_entries += crew->count(result_.counters);
         result_.counters.add(free.search.counters);
       };
       bool complete;
@@ -180,6 +193,7 @@ class RuledRun {
   std::vector<double> wanted_;
   double top_ = 0;
   bool converged_ = false;
+  std::unique_ptr<Workers> workers_;
 };
 
 }  // namespace odt

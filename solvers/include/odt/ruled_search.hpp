@@ -23,9 +23,19 @@
 namespace odt {
 
 template <class R>
+class RuledCrew;
+
+template <class R>
 class RuledSearch {
  public:
-  RuledSearch(FreeTrees<R>& free, Control& control, RuledBest& best);
+  RuledSearch(FreeTrees<R>& free, Control& control, RuledBest& best)
+      : RuledSearch(free, free.search, control, best, 1) {}
+  // One of so many searches, each in a thread of its own.
+  RuledSearch(FreeTrees<R>& free, Search<R>& bounds, Control& control, RuledBest& best,
+              int threads);
+
+  // The cuts of the root are shared with these from now on.
+  void share(RuledCrew<R>& crew) { crew_ = &crew; }
 
   // How far a search has come: trees of a weighted sum below `budget` are known; the next round
   // goes a step beyond.
@@ -33,13 +43,16 @@ class RuledSearch {
     Loss budget, step;
   };
   // Trees of at most this depth under growing budgets, so many rounds (below 0: any number), until
-  // the control has so much work behind it. Whether none is left out.
+  // the proof has so much work behind it. Whether none is left out.
   bool grow(int depth, Progress& progress, int rounds, std::uint64_t until);
   // The components that must be compared too; empty if what was found says all.
   const std::vector<char>& missed() const { return missed_; }
   std::size_t nodes_kept() const { return arena_.size(); }
+  Counters& counters() const { return counters_; }
 
  private:
+  friend class RuledCrew<R>;
+
   struct Level {
     View<R> side[2];
     Front front[2];
@@ -64,6 +77,16 @@ class RuledSearch {
   bool deletion_at(int level, int depth) const;
   void solve(View<R>& view, int level, int depth, int state, Loss budget, Front& front);
   void branch(View<R>& view, int level, int depth, int state, Loss budget, Front& front);
+  void enter(View<R>& view, int level, int state);
+  struct Column {
+    std::size_t feature;
+    int next;    // the state below a split
+    Loss price;  // what the split itself adds to the weighted sum
+  };
+  bool begin(View<R>& view, int level, int depth, int state, std::size_t f, Column& column);
+  static RuledInterval all_cuts(const View<R>& view, Loss shift, Loss whole);
+  bool part(View<R>& view, int level, int depth, const Column& column, RuledInterval i, Loss budget,
+            Front& front, RuledInterval halves[2]);
   Sides evaluate(View<R>& view, int level, int depth, int next, std::size_t f, std::int32_t cut,
                  const RuledInterval& around, const RowWeights& weights, Loss room, Front& front);
   void join(View<R>& view, int level, int depth, int next, std::size_t f, std::uint32_t bound,
@@ -105,6 +128,7 @@ class RuledSearch {
   int need(int state) const { return p_.need[static_cast<std::size_t>(state)]; }
 
   FreeTrees<R>& free_;
+  Search<R>& bounds_;
   const Weights& w_;
   const RuledProblem& p_;
   Control& control_;
@@ -117,6 +141,8 @@ class RuledSearch {
   Loss missed_at_ = kInfinite;  // the least relaxed objective of the trees remembered
   std::vector<char> missing_, missed_;
   std::uint64_t until_ = 0;
+  std::size_t threads_;
+  RuledCrew<R>* crew_ = nullptr;
 };
 
 }  // namespace odt
