@@ -240,8 +240,6 @@ def evaluate_under(
 
 def _greedy(analysis: Analysis) -> Predictor | None:
     """A greedily grown tree that keeps the rules; None where there is none, or none was found."""
-    if analysis.problem.target.kind not in ("class", "number"):
-        return None
     try:
         return solve(analysis, backend="greedy", seconds=GREEDY_SECONDS).model
     except OdtError:

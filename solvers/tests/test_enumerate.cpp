@@ -39,7 +39,7 @@ Seen list(const RuledProblem& p, const AllTrees& all, Loss most) {
   std::set<std::vector<int>> known;
   Loss last = -kInfinite;
   Listing listing = up_to(p, most);
-  listing.found = [&](const Tree& tree, Loss value) {
+  listing.found = [&](const Tree& tree, Loss value, int) {
     seen.in_order = seen.in_order && value >= last;
     last = value;
     seen.once = seen.once && known.insert(written(tree)).second;
@@ -89,7 +89,7 @@ CASE(a_list_ends_when_it_is_told_to) {
     if (best >= kInfinite) continue;
     Listing listing = up_to(p, best + 3);
     int count = 0;
-    listing.found = [&](const Tree&, Loss value) {
+    listing.found = [&](const Tree&, Loss value, int) {
       CHECK(count > 0 || value == best);
       return ++count < 3;
     };
@@ -104,7 +104,7 @@ CASE(a_list_without_memory_or_time_is_not_complete) {
   do p = ruled_problem(random, 1);
   while (AllTrees(p).counts().size() < 5);
   Listing listing = up_to(p, 1000);
-  listing.found = [](const Tree&, Loss) { return true; };
+  listing.found = [](const Tree&, Loss, int) { return true; };
   Options o;
   o.memory_limit = 1000;
   const Listed small = enumerate(p, listing, o);

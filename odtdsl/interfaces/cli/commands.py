@@ -225,7 +225,10 @@ def placed(files: Mapping[str, Path | None], needed: Collection[str]) -> dict[st
         found[name] = path
     for name in files:
         if name in needed and found[name] is None:
-            raise click.UsageError(f"Missing argument '{ROLES[name]}'.")
+            told = f"Missing argument '{ROLES[name]}'."
+            if name == "model":
+                told += " `odt solve SPEC --out tree.json` saves one."
+            raise click.UsageError(told)
     asked = [path for path in found.values() if path is not None]
     if asked != given:
         order = " ".join(ROLES[name] for name, path in found.items() if path is not None)
