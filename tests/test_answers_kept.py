@@ -344,7 +344,8 @@ main()
 @posix
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGINT"])
 @pytest.mark.parametrize(
-    "module", ["click", "odtdsl.interfaces.cli.main", "odtdsl.interfaces.cli.solve", "numpy", "lark"]
+    "module",
+    ["click", "odtdsl.interfaces.cli.main", "odtdsl.interfaces.cli.solve", "numpy", "lark"],
 )
 def test_a_signal_during_imports_prints_no_traceback(
     folder: Path, module: str, number: str
