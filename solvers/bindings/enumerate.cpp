@@ -66,7 +66,7 @@ struct Wish {
   bool count, collapse, deepest;
 };
 
-std::vector<std::vector<char>> flags_of(const Cuts& given, std::size_t rows) {
+std::vector<std::vector<char>> row_flags(const Cuts& given, std::size_t rows) {
   std::vector<std::vector<char>> flags(given.size());
   for (std::size_t f = 0; f < given.size(); ++f)
     if (const auto& of = given[f]) {
@@ -90,7 +90,7 @@ Listed enumerate(const odt::RuledProblem& p, const Limits& limits, const Wish& w
   listing.absent.resize(p.base.features);
   if (twins) {
     listing.twin = twins->of;
-    listing.absent = flags_of(twins->absent, p.base.rows);
+    listing.absent = row_flags(twins->absent, p.base.rows);
   }
   std::optional<Callback> heard;
   if (found) {
@@ -105,7 +105,7 @@ Listed enumerate(const odt::RuledProblem& p, const Limits& limits, const Wish& w
   if (functions) {
     region.emplace(functions->region);
     listing.space = space_of(*functions, *region);
-    listing.space.absent = flags_of(functions->absent, p.base.rows);
+    listing.space.absent = row_flags(functions->absent, p.base.rows);
   }
   odt::Options o = options_of(limits);
   Interrupt interrupt(limits.interrupted);
