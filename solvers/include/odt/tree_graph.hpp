@@ -166,6 +166,7 @@ class TreeGraph {
   int after(const GraphNode& n, std::size_t f) const;
   bool may_stand(const GraphNode& n, std::size_t f, std::uint32_t low, std::uint32_t high) const;
   std::uint64_t facts_of(const GraphNode& n, std::size_t f, std::uint32_t bound) const;
+  Loss value_of(const GraphNode& n, std::size_t f, std::size_t k) const;
   Loss price_of(const GraphNode& n, std::size_t f) const;
   TreeKey own_key(const GraphNode& n, std::size_t f, std::uint32_t bound) const;
   TreeKey leaf_key(const std::vector<Loss>& totals, int label) const;

@@ -410,18 +410,21 @@ std::uint64_t TreeGraph<R>::facts_of(const GraphNode& n, std::size_t f, std::uin
   return facts;
 }
 
+// What the split itself adds to component k.
+template <class R>
+Loss TreeGraph<R>::value_of(const GraphNode& n, std::size_t f, std::size_t k) const {
+  const std::size_t column = static_cast<std::size_t>(p_.column[f]);
+  const Loss value = p_.split[k * w_.columns + column];
+  if (p_.path_weight[k] < 0 || p_.path_delta[k].empty()) return value;
+  return value + sums_of(n.totals)[p_.path_weight[k]] *
+                     p_.path_delta[k][static_cast<std::size_t>(n.state) * w_.columns + column];
+}
+
 // The weighted sum of what the split itself costs.
 template <class R>
 Loss TreeGraph<R>::price_of(const GraphNode& n, std::size_t f) const {
   Loss price = 0;
-  const std::size_t column = static_cast<std::size_t>(p_.column[f]);
-  for (std::size_t k = 0; k < w_.components; ++k) {
-    Loss value = p_.split[k * w_.columns + column];
-    if (p_.path_weight[k] >= 0 && !p_.path_delta[k].empty())
-      value += sums_of(n.totals)[p_.path_weight[k]] *
-               p_.path_delta[k][static_cast<std::size_t>(n.state) * w_.columns + column];
-    price += w_.multipliers.of[k] * value;
-  }
+  for (std::size_t k = 0; k < w_.components; ++k) price += w_.multipliers.of[k] * value_of(n, f, k);
   return price;
 }
 
@@ -432,14 +435,7 @@ TreeKey TreeGraph<R>::own_key(const GraphNode& n, std::size_t f, std::uint32_t b
   key.weight = price_of(n, f);
   if (facts_) key.facts = facts_of(n, f, bound) & facts_;
   if (!values_) return key;
-  const std::size_t column = static_cast<std::size_t>(p_.column[f]);
-  for (std::size_t k = 0; k < w_.components; ++k) {
-    Loss value = p_.split[k * w_.columns + column];
-    if (p_.path_weight[k] >= 0 && !p_.path_delta[k].empty())
-      value += sums_of(n.totals)[p_.path_weight[k]] *
-               p_.path_delta[k][static_cast<std::size_t>(n.state) * w_.columns + column];
-    key.values.push_back(value);
-  }
+  for (std::size_t k = 0; k < w_.components; ++k) key.values.push_back(value_of(n, f, k));
   return key;
 }
 
