@@ -12,7 +12,8 @@ from click.testing import CliRunner
 from test_report_browser import browser  # noqa: F401
 
 import odtdsl
-from odtdsl.driver.alternatives import alternatives, parse_near
+from odtdsl.driver.alternatives import alternatives
+from odtdsl.driver.near import parse_near
 from odtdsl.interfaces.cli.main import app
 from odtdsl.predictors.routing import route
 from odtdsl.presentation.chooser import page

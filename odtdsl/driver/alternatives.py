@@ -6,7 +6,6 @@ kept, the best one by the objective, then that of the fewest leaves, then the sh
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from collections.abc import Hashable, Iterable
@@ -19,17 +18,17 @@ from odtdsl.backends.base import Limits, Report, Status
 from odtdsl.base.back_ends import AUTO, able
 from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.base.interrupts import interruptible
-from odtdsl.base.limits import DECIMAL
 from odtdsl.base.memory import Guard
 from odtdsl.base.methods import method
 from odtdsl.base.numbers import as_number, only
+from odtdsl.driver.near import Near, bounds_of, price_of_an_error
 from odtdsl.driver.overrides import Overrides, overridden
 from odtdsl.driver.result import Result
 from odtdsl.predictors.nodes import Branch
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.tree import Tree
 from odtdsl.problem.ir.evaluate import Evaluation
-from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage
+from odtdsl.problem.ir.forms import Core, DepthStage
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawLeaf, RawTree, depth_of, walk
 
@@ -57,55 +56,6 @@ STOPPED: dict[Stopped, str] = {
 """Why a list is not complete, in words."""
 
 
-# ---- the tolerance
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Near:
-    """How far from the best value of the first stage a tree may be.
-
-    Attributes
-    ----------
-    amount
-        In units of `of`.
-    of
-        `value`: the stage's own units; `share`: a share of the best value's size; `errors`:
-        what errors of weight one add to the stage.
-    text
-        As given.
-    """
-
-    amount: Fraction
-    of: Literal["value", "share", "errors"]
-    text: str
-
-
-def parse_near(text: str) -> Near:
-    """`1%`, `3 errors` or `0.02`.
-
-    Raises
-    ------
-    OdtError
-        U313: no tolerance.
-    """
-    match = re.fullmatch(rf"\s*({DECIMAL})\s*(%|errors?|)\s*", text)
-    if match is None:
-        raise error(
-            "U313",
-            f"`{text}` is not a tolerance",
-            helps=(
-                (
-                    "write `1%` (of the best value), `3 errors`, or `0.02` (in units of the "
-                    "objective)"
-                ),
-            ),
-        )
-    amount = Fraction(match[1])
-    if match[2] == "%":
-        return Near(amount=amount / 100, of="share", text=text.strip())
-    return Near(amount=amount, of="errors" if match[2] else "value", text=text.strip())
-
-
 def at_least_one(most: int) -> int:
     """How many trees to list.
 
@@ -117,45 +67,6 @@ def at_least_one(most: int) -> int:
     if most < 1:
         raise error("U313", f"`{most}` is not a number of trees", helps=("write 1 or more",))
     return most
-
-
-def _bounds(
-    core: Core, rows: Rows, best: tuple[Fraction, ...], near: Near | None
-) -> tuple[Fraction | None, ...]:
-    """The largest value of each stage; None for any."""
-    if near is None:
-        return best
-    match near.of:
-        case "value":
-            slack = near.amount
-        case "share":
-            slack = near.amount * abs(best[0])
-        case "errors":
-            slack = near.amount * _price_of_an_error(core, rows)
-    return (best[0] + slack, *(None for _ in best[1:]))
-
-
-def _price_of_an_error(core: Core, rows: Rows) -> Fraction:
-    """What a wrong row of weight one adds to the first stage, where that is one number."""
-    stage = core.objective[0]
-    counted = stage.measure if isinstance(stage, LinearStage) and not stage.maxima else None
-    if counted is not None and counted.output is not None and core.labels is not None:
-        output, labels = counted.output, core.labels
-        each = range(core.n_rows)
-        right = output[each, labels]
-        found = {
-            Fraction(int(output[i, c] - right[i]) * rows.weight_denominator, int(rows.weights[i]))
-            for i in each
-            for c in range(core.n_classes)
-            if c != labels[i] and rows.weights[i]
-        }
-        if len(found) == 1 and (price := found.pop()) > 0:
-            return price / counted.denominator
-    raise error(
-        "U314",
-        "the first stage of the objective does not count all errors at the same price",
-        helps=("write `--near 1%`, or `--near 0.02` in units of the objective",),
-    )
 
 
 # ---- the answer
@@ -422,7 +333,7 @@ def alternatives(
     _check(analysis, core, options.backend)
     overrides["backend"], overrides["gap"] = able("list"), Fraction(0)
     if near is not None and near.of == "errors":
-        _price_of_an_error(core, analysis.rows)
+        price_of_an_error(core, analysis.rows)  # refuse before the search
     result = pipeline.solve(analysis, start=start, report=report, began=began, **overrides)
     deadline = None if options.seconds is None else began + options.seconds
     found = _Collected(core, analysis, most, deadline)
@@ -475,7 +386,7 @@ def _enumerate(
         for form, stage in zip(core.objective, result.stages, strict=True)
         if stage.value is not None
     )
-    bounds = _bounds(core, analysis.rows, best, near)
+    bounds = bounds_of(core, analysis.rows, best, near)
     with interruptible() as interrupted:  # as before: a first Ctrl-C only asks
         memory = Guard(limits.memory_bytes, lambda: interrupted() or found.must_end())
         ended = enumerate_trees(

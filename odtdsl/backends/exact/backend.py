@@ -35,10 +35,10 @@ from odtdsl.backends.exact.lowering import (
     size_of,
     smallest_without_loss,
     suits_counts,
-    to_raw,
 )
 from odtdsl.backends.exact.packed import Packed
 from odtdsl.backends.exact.plain_rules import PlainRules, beyond_plain, plain_rules
+from odtdsl.backends.exact.raw_trees import to_raw
 from odtdsl.backends.exact.ruled import ruled_objections
 from odtdsl.backends.exact.ruled_search import RuledSearch
 from odtdsl.backends.exact.shapes import refuted

@@ -13,7 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from odtdsl.backends.decode_diagram import Draft, folded
-from odtdsl.backends.exact.lowering import kinds_of_rows, raw_test
+from odtdsl.backends.exact.lowering import kinds_of_rows
+from odtdsl.backends.exact.raw_trees import raw_test
 from odtdsl.backends.exact.unrolled import Unrolled
 from odtdsl.base import engine
 from odtdsl.problem.ir.raw import RawDiagram, RawNode

@@ -12,9 +12,10 @@ from fractions import Fraction
 from math import lcm
 
 from odtdsl.backends.base import Limits, RawAnswer, Report, StageOutcome
-from odtdsl.backends.exact.lowering import least_leaf_rows, most_leaves, size_of, to_raw
+from odtdsl.backends.exact.lowering import least_leaf_rows, most_leaves, size_of
 from odtdsl.backends.exact.number_model import TreeModel
 from odtdsl.backends.exact.number_rules import asks_tree, of_tree
+from odtdsl.backends.exact.raw_trees import to_raw
 from odtdsl.backends.exact.regression import OBJECTIVE, RegressionSearch
 from odtdsl.base import engine
 from odtdsl.problem.ir.evaluate import Evaluation

@@ -17,12 +17,10 @@ import numpy as np
 from odtdsl.backends.base import Limits, Objection, Progress, RawAnswer, Report, StageOutcome
 from odtdsl.backends.exact.lowering import (
     features,
-    from_raw,
     leaf_rows,
     least_leaf_rows,
     most_leaves,
     size_of,
-    to_raw,
 )
 from odtdsl.backends.exact.number_model import EXPRESSED, TooLong, TreeModel
 from odtdsl.backends.exact.number_rules import (
@@ -35,6 +33,7 @@ from odtdsl.backends.exact.number_rules import (
 )
 from odtdsl.backends.exact.packed import Packed
 from odtdsl.backends.exact.paths import TooManyStates
+from odtdsl.backends.exact.raw_trees import from_raw, to_raw
 from odtdsl.backends.exact.ruled import MOST_FACTS, TooManyFacts
 from odtdsl.backends.needs import form_of
 from odtdsl.base import engine

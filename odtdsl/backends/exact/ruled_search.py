@@ -7,8 +7,9 @@ from fractions import Fraction
 
 from odtdsl.backends.base import Limits, Status
 from odtdsl.backends.exact.components import HUGE
-from odtdsl.backends.exact.lowering import Features, size_of, to_raw
+from odtdsl.backends.exact.lowering import Features, size_of
 from odtdsl.backends.exact.packed import Packed
+from odtdsl.backends.exact.raw_trees import to_raw
 from odtdsl.backends.exact.ruled import Ruled, assemble
 from odtdsl.backends.exact.stacked_search import Found, StackedSearch
 from odtdsl.base import engine

@@ -27,8 +27,8 @@ from odtdsl.backends.exact.lowering import (
     losses,
     merged,
     size_of,
-    to_raw,
 )
+from odtdsl.backends.exact.raw_trees import to_raw
 from odtdsl.backends.exact.unrolled_rules import among_trees, in_leaves, unrolled_under_rules
 from odtdsl.base import engine
 from odtdsl.problem.ir.diagrams import DiagramEvaluation

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from odtdsl.base.back_ends import Value, Variant
     from odtdsl.base.cluster import Cluster
     from odtdsl.compiler import Analysis
-    from odtdsl.driver.alternatives import Near
+    from odtdsl.driver.near import Near
     from odtdsl.predictors.predictor import Predictor
     from odtdsl.problem.ir.problem import Options
 
@@ -64,7 +64,7 @@ def cluster_of(client: object) -> Cluster | None:
 
 def near_of(near: Numeric | str | None) -> Near | None:
     """A tolerance: a text as on the command line, or a number in units of the objective."""
-    from odtdsl.driver.alternatives import Near, parse_near
+    from odtdsl.driver.near import Near, parse_near
 
     if near is None or isinstance(near, str):
         return None if near is None else parse_near(near)

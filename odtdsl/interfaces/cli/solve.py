@@ -43,7 +43,7 @@ from odtdsl.interfaces.cli.outputs import check_outputs, deliver, files_of, pict
 if TYPE_CHECKING:
     from odtdsl.backends.ledger import Ledger
     from odtdsl.compiler import Analysis
-    from odtdsl.driver.alternatives import Near
+    from odtdsl.driver.near import Near
     from odtdsl.driver.result import Result
     from odtdsl.insight.proofs.commands import Written
     from odtdsl.insight.proofs.file import Proof
@@ -330,7 +330,8 @@ def _list_wish(
             raise error("U315", "a list must begin with a proven best tree", helps=helps)
     if all_optimal and near is not None:
         raise error("U315", "`--near` includes the optimal trees", helps=("omit `--all-optimal`",))
-    from odtdsl.driver.alternatives import MAX_LISTED_TREES, at_least_one, parse_near
+    from odtdsl.driver.alternatives import MAX_LISTED_TREES, at_least_one
+    from odtdsl.driver.near import parse_near
 
     return None if near is None else parse_near(near), at_least_one(
         MAX_LISTED_TREES if most is None else most
