@@ -262,7 +262,7 @@ def likely_target(profiles: Mapping[str, Profile], named: bool) -> str:
     answers = [name for name in able if profiles[name].answers]
     if len(answers) == 1:
         return answers[0]
-    if not named and first.distinct <= MOST_CLASSES < min(last.distinct, len(able) * last.distinct):
+    if not named and first.distinct <= MOST_CLASSES < last.distinct:
         return first.name
     return last.name
 
