@@ -56,7 +56,8 @@ class Goal:
 
 def place(tiny: TinyTable, split: Split, rules: Sequence[Rule]) -> Fraction | None:
     """The threshold that comes out of a split: the shortest decimal that is admissible, where
-    candidates say nothing; of these, or of those that they list, the nearest to the middle."""
+    candidates say nothing; of these, or of those that they list, the nearest to the middle. Of
+    two that are as near the even one, or the lower one where a rule parts them."""
     low, high = split.test.low, split.test.high
     assert isinstance(low, Fraction)
     assert isinstance(high, Fraction)
@@ -69,7 +70,9 @@ def place(tiny: TinyTable, split: Split, rules: Sequence[Rule]) -> Fraction | No
     nearest = min((abs(t - (low + high) / 2) for t in short), default=None)
     near = [t for t in short if abs(t - (low + high) / 2) == nearest]
     if len(near) == 2 and near[1] - near[0] == Fraction(1, 10**most):
-        near.sort(key=lambda t: t * 10**most % 2)  # of neighbours the even one
+        between = [t for t in tiny.thresholds(split) if near[0] < t < near[1]]
+        if set(between) <= set(open_):
+            near.sort(key=lambda t: t * 10**most % 2)
     return near[0] if near else None
 
 
