@@ -128,3 +128,15 @@ def test_the_report_calls_training_and_test_rows_by_name() -> None:
     assert truth == {f"p{at}": "yes" if at > 9 else "no" for at in range(20)}
     ages = dict(zip(rows["names"], rows["cells"][0], strict=True))
     assert ages == {f"p{at}": 20.5 + at for at in range(20)}
+
+
+def test_compile_takes_the_file_after_the_spec() -> None:
+    told = run("compile spec.odt problem.lp")
+    assert told.exit_code == 0, told.output
+    first = Path("problem.lp").read_text()
+    assert run("compile spec.odt --out option.lp").exit_code == 0
+    assert Path("option.lp").read_text() == first
+    other = run("compile turned.lp spec.odt")
+    assert "the order is SPEC FILE: read as spec.odt turned.lp" in other.stderr
+    assert Path("turned.lp").read_text() == first
+    assert "U325" in run("compile spec.odt problem.lp --out twice.lp").stderr

@@ -68,17 +68,17 @@ SMALL = tree_of(
 def test_text_is_a_line_for_each_node() -> None:
     assert to_text(SMALL) == (
         "petal width (cm) <= 0.8\n"
-        "├─ yes: no  (50 rows, 0 errors)\n"
+        "├─ yes: predicts no  (50 rows, 0 errors)\n"
         '└─ no: city == "Köln"\n'
-        "   ├─ yes: yes  (1 row, 1 error)\n"
-        "   └─ no: no  (3 rows, weight 2.8, 0.3 of it wrong)\n"
+        "   ├─ yes: predicts yes  (1 row, 1 error)\n"
+        "   └─ no: predicts no  (3 rows, weight 2.8, 0.3 of it wrong)\n"
     )
     assert to_text(SMALL, missing=True, ascii_only=True) == (
         "petal width (cm) <= 0.8  (missing: yes)\n"
-        "|- yes: no  (50 rows, 0 errors)\n"
+        "|- yes: predicts no  (50 rows, 0 errors)\n"
         '`- no: city == "Köln"  (missing: yes)\n'
-        "   |- yes: yes  (1 row, 1 error)\n"
-        "   `- no: no  (3 rows, weight 2.8, 0.3 of it wrong)\n"
+        "   |- yes: predicts yes  (1 row, 1 error)\n"
+        "   `- no: predicts no  (3 rows, weight 2.8, 0.3 of it wrong)\n"
     )
 
 

@@ -14,6 +14,7 @@ from tiny_tables import LEVELS, TinyTable, random_world
 
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.driver.reasons import Change, Counterfactual, Why
 from odtdsl.driver.result import Result
 from odtdsl.predictors.nodes import Branch, InBin, Threshold
 
@@ -217,3 +218,22 @@ def test_a_tree_of_numbers_has_another_output() -> None:
     assert found is not None
     assert found.prediction == "5"
     assert found.changes[0].after == math.nextafter(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        (math.nextafter(59, 60), "just above 59"),
+        (math.nextafter(0.1, 1), "just above 0.1"),
+        (math.nextafter(40, 0), "just below 40"),
+        (59, "59"),
+        (59.5, "59.5"),
+        (1 / 3, "0.3333333333333333"),
+        ("b", '"b"'),
+    ],
+)
+def test_a_number_beside_a_threshold_is_named_by_it(after: float | str, said: str) -> None:
+    change = Change(feature="age", before=58, after=after, size=0.1)
+    other = Counterfactual(prediction="yes", changes=(change,))
+    why = Why(prediction="no", steps=(), tight=(), counterfactual=other)
+    assert list(why.lines()) == [f"it would be yes with age {said} instead of 58"]

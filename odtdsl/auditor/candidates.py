@@ -70,7 +70,7 @@ def _is_candidate(split: SplitOn, feature: FeatureDecl, guessed: Guessed) -> boo
         return False
     match place.place:
         case "quantiles":
-            return test.value in _quantiles(there, np.arange(1, place.count) / place.count)
+            return test.value in _cuts(there, place.count)
         case "values":
             return test.value in {float(value) for value in place.values}
         case "guessed":
@@ -78,6 +78,15 @@ def _is_candidate(split: SplitOn, feature: FeatureDecl, guessed: Guessed) -> boo
         case _:
             here = numbers[split.inside]
             return bool((here <= test.value).any() and (here > test.value).any())
+
+
+def _cuts(there: FloatArray, count: int) -> set[float]:
+    """The quantiles of a column, each to 12 digits if as many cells are at most so."""
+    found = set()
+    for cut in _quantiles(there, np.arange(1, count) / count).tolist():
+        short = float(f"{cut:.12g}")
+        found.add(short if (there <= short).sum() == (there <= cut).sum() else cut)
+    return found
 
 
 def _bins(there: FloatArray, count: int) -> set[tuple[float, float]]:

@@ -10,6 +10,9 @@ from typing import Any
 from odtdsl.datasets.dataset import Value
 from odtdsl.predictors.wording import printable, value_text
 
+_DIGITS = 5
+"""So many digits longer than its neighbour, a number was not written so by anybody."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
@@ -121,4 +124,16 @@ class Why:
 
 def _change_text(change: Change) -> str:
     before = "missing" if change.before is None else value_text(change.before)
-    return f"{printable(change.feature)} {value_text(change.after)} instead of {before}"
+    return f"{printable(change.feature)} {_after_text(change.after)} instead of {before}"
+
+
+def _after_text(after: Value) -> str:
+    """A value; the float next to a threshold or an edge is named by that."""
+    said = value_text(after)
+    if isinstance(after, str):
+        return said
+    for towards, side in ((-math.inf, "above"), (math.inf, "below")):
+        near = value_text(math.nextafter(after, towards))
+        if len(near) + _DIGITS < len(said):
+            return f"just {side} {near}"
+    return said

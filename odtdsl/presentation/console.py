@@ -43,6 +43,18 @@ def shown(value: Fraction | None, digits: int = 6) -> str:
     return f"{float(value):.{digits}g}"
 
 
+NOISE = Fraction(1, 10**9)
+"""What rules on floats may be off by, in units of their bound and 1: see the auditor's."""
+
+
+def slack_text(line: AuditLine) -> str:
+    """How far a rule is from its bound; what floats of outputs are off by is none."""
+    slack, bound = line.slack, line.bound
+    if line.holds and slack and bound is not None and abs(slack) <= NOISE * (1 + abs(bound)):
+        return "0"
+    return shown(slack)
+
+
 def counted(count: int, one: str, many: str = "") -> str:
     """`1 rule`, `2 rules`."""
     return f"{count} {one if count == 1 else many or one + 's'}"
@@ -290,7 +302,7 @@ def checked(line: AuditLine) -> tuple[str, ...]:
         kept,
         shown(line.value),
         shown(line.bound),
-        shown(line.slack),
+        slack_text(line),
         row_counts_text(line),
         condition,
     )
@@ -316,7 +328,7 @@ def planned(plan: Plan) -> Iterator[str]:
     names = dict.fromkeys(step.backend for step in choice.steps if step.kind != "start")
     yield f"back end: {', then '.join(names) or 'none'} ({choice.reason})"
     if len(choice.steps) == 1 and plan.size:
-        yield f"encoding: {_encoding(plan.size)}"
+        yield f"encoding: {encoding_text(plan.size)}"
     elif len(choice.steps) > 1:
         yield "steps, until one closes the problem:"
         for number, (step, size) in enumerate(zip(choice.steps, plan.sizes, strict=True), start=1):
@@ -336,10 +348,17 @@ def planned(plan: Plan) -> Iterator[str]:
             yield f"  {first.reason}"
 
 
-def _encoding(size: tuple[tuple[str, int], ...]) -> str:
+def encoding_text(size: Iterable[tuple[str, int]]) -> str:
+    """What an encoding counts: `225 rows, 1 feature, depth 2`."""
     return ", ".join(
-        f"{name} {count}" if name == "depth" else f"{count} {name}" for name, count in size
+        f"{name} {count}" if name == "depth" else _counted(count, name) for name, count in size
     )
+
+
+def _counted(count: int, many: str) -> str:
+    """`3 features`, `1 feature`, `1 family`."""
+    one = f"{many[:-3]}y" if many.endswith("ies") else many.removesuffix("s")
+    return counted(count, one, many)
 
 
 def _step(step: Step, size: tuple[tuple[str, int], ...]) -> str:
@@ -357,9 +376,11 @@ def _step(step: Step, size: tuple[tuple[str, int], ...]) -> str:
     if step.brief:
         told.append("stops at the first good tree")
     if size and step.kind == "rest":
-        told.append(f"encoding of the whole problem: {_encoding(size)}; it builds only part of it")
+        told.append(
+            f"encoding of the whole problem: {encoding_text(size)}; it builds only part of it"
+        )
     elif size:
-        told.append(_encoding(size))
+        told.append(encoding_text(size))
     return "; ".join(told)
 
 
@@ -379,7 +400,7 @@ def compared(comparison: Comparison) -> Iterator[str]:
                     _stages_of(s.bound for s in result.stages),
                     "-" if model is None else str(model.depth),
                     "-" if model is None else str(model.n_leaves),
-                    ", ".join(f"{count} {name}" for name, count in result.size[:3]) or "-",
+                    encoding_text(result.size[:3]) or "-",
                     f"{result.seconds:.2f} s",
                 )
             )

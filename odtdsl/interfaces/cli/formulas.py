@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -56,7 +56,8 @@ class Compile(OnSpec):
     to: Annotated[
         str | None, Option(help="lp, mps, mzn, cnf, wcnf or opb; default by --out, else lp.")
     ] = None
-    out: Annotated[Path | None, Option("--out", "-o", help="The file.")] = None
+    file: Annotated[Path | None, Argument(help="The file to write.")] = None
+    out: Annotated[Path | None, Option("--out", "-o", help="As FILE.")] = None
     model: Formulation = None
     depth: Depth = None
     bound: Bounds = None
@@ -71,12 +72,29 @@ class Compile(OnSpec):
     force: Force = False
     as_json: Json = False
 
+    def _in_order(self) -> Compile:
+        """The command with its file as `out`; a spec that came second goes first."""
+        spec, file = self.spec, self.file
+        assert file is not None, "the caller asks"
+        if self.out is not None:
+            raise error(
+                "U325",
+                "the file to write was given twice",
+                helps=(f"leave out `{file}` or `--out`",),
+            )
+        if file.suffix == ".odt" and spec.suffix != ".odt":
+            spec, file = file, spec
+            click.echo(f"the order is SPEC FILE: read as {spec} {file}", err=True)
+        return replace(self, spec=spec, out=file, file=None)
+
     def run(self) -> int:
         """Write the problem as LP, MPS, MiniZinc, CNF, WCNF or OPB."""
         from odtdsl.base.back_ends import variant
         from odtdsl.driver.formulas import formats
         from odtdsl.driver.formulas.files import parse_bound
 
+        if self.file is not None:
+            return self._in_order().run()
         bounds = tuple(map(parse_bound, self.bound or ()))
         given = variant(model=self.model)
         problem = self.problem()
@@ -112,10 +130,9 @@ class Compile(OnSpec):
         if self.as_json:
             print_json({"file": str(path), "size": dict(size)})
         else:
-            counts = (
-                f"{name} {count}" if name == "depth" else f"{count} {name}" for name, count in size
-            )
-            click.echo(f"{path}: " + ", ".join(counts))
+            from odtdsl.presentation.console import encoding_text
+
+            click.echo(f"{path}: {encoding_text(size)}")
         return OK
 
 

@@ -10,6 +10,10 @@ from odtdsl.predictors.wording import leaf_words, split_words
 _LINES = {False: ("├─ ", "└─ ", "│  ", "   "), True: ("|- ", "`- ", "|  ", "   ")}
 
 
+_ANSWERS = ("yes", "no")
+"""Classes that would read like the answer to the split above: `yes: no`."""
+
+
 def to_text(tree: Tree, *, missing: MissingShown = False, ascii_only: bool = False) -> str:
     """The tree, a line for each node, each line ended by a newline.
 
@@ -50,4 +54,5 @@ def _node_text(node: TreeNode, tree: Tree, missing: MissingShown) -> str:
         words = " ".join(split_words(node))
         return words + missing_text(node.feature, node.missing, missing)
     label, counts = leaf_words(node, tree)
-    return f"{label}  ({counts})"
+    says = "predicts " if any(str(one).lower() in _ANSWERS for one in tree.classes) else ""
+    return f"{says}{label}  ({counts})"

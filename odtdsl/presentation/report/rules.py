@@ -123,7 +123,7 @@ def checked(line: AuditLine) -> tuple[Part, ...]:
         tag("span", kept, class_=f"holds {kept.lower()}"),
         console.shown(line.value),
         console.shown(line.bound),
-        console.shown(line.slack),
+        console.slack_text(line),
         str(line.instances),
         row_counts(line),
         text,
