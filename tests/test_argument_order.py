@@ -140,3 +140,12 @@ def test_compile_takes_the_file_after_the_spec() -> None:
     assert "the order is SPEC FILE: read as spec.odt turned.lp" in other.stderr
     assert Path("turned.lp").read_text() == first
     assert "U325" in run("compile spec.odt problem.lp --out twice.lp").stderr
+
+
+def test_other_test_rows_train_no_other_tree() -> None:
+    assert run("solve spec.odt --test later.csv --out other.json").exit_code == 0
+    assert json.loads(Path("other.json").read_text()) == json.loads(Path("tree.json").read_text())
+    told = run("audit spec.odt tree.json --test later.csv")
+    assert told.exit_code == 0, told.output
+    assert told.stdout == run("audit spec.odt tree.json later.csv").stdout
+    assert "on the 2 test rows" in told.stdout

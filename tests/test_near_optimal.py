@@ -18,7 +18,8 @@ from test_every_term import MIXED, NAMES, ONE_DIRECTION, PLAIN, PLAIN_PATHS, Cas
 from tiny_tables import Model, TooMany
 
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.driver.alternatives import Alternatives
+from odtdsl.driver.alternatives import Alternative, Alternatives, alternatives
+from odtdsl.driver.near import parse_near
 from odtdsl.problem.ir.forms import Monotone
 
 MOST_TREES = 4000
@@ -85,8 +86,17 @@ def functions(one: Case, models: list[Model]) -> list[Expected]:
 
 def listed(one: Case, near: Fraction | None, most: int) -> Alternatives | None:
     """What the package lists; None where `exact` cannot express the problem."""
+    analysis = one.spec.analyse(frame=one.tiny.frame)
+    told: list[Alternative] = []
     try:
-        return one.spec.alternatives(near=near, most=most, using="exact", frame=one.tiny.frame)
+        found = alternatives(
+            analysis,
+            near=None if near is None else parse_near(str(float(near))),
+            most=most,
+            told=told.append,
+        )
+        assert [a.tree for a in told] == [a.tree for a in found.trees[: len(told)]], str(one)
+        return found
     except OdtError as problem:
         codes = {diagnostic.code for diagnostic in problem.diagnostics}
         if codes <= {"B102", "B103"}:

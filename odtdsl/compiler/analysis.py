@@ -88,7 +88,6 @@ def analyse(
     test_frame: Any = None,
     data: str | None = None,
     test: str | None = None,
-    other: str | None = None,
     settings: Mapping[str, ast.Expr] | None = None,
     division: Division | None = None,
     files: Files = readers,
@@ -106,10 +105,8 @@ def analyse(
     frame, test_frame
         The rows where the spec says `data frame`, and test rows for them.
     data, test
-        Files that replace the spec's paths (relative to the current folder).
-    other
-        A file whose rows are the test rows, while those of training are chosen as the spec says:
-        with a share for testing in the spec, `test` would train on all rows.
+        Files that replace the spec's paths (relative to the current folder). Where the spec keeps
+        a share for testing, that share trains no more than without `test`.
     settings
         Values that replace those of `let` names.
     division
@@ -136,10 +133,10 @@ def analyse(
     place: ast.Node | None = None if data is not None else statements.data.source
     try:
         table = files.read(request, base=base or Path(), frame=frame)
-        place = None if test or other else _test_file(statements.data) or place
+        place = None if test else _test_file(statements.data) or place
         tested = request
-        if other is not None:
-            tested = replace(request, test=TestFile(path=str(Path(other).absolute())))
+        if test is not None:
+            tested = replace(request, test=TestFile(path=str(Path(test).absolute())))
         test_table = files.read_test(tested, base=base or Path(), test_frame=test_frame)
     except OdtError as error:
         reporter.adopt(error, place)

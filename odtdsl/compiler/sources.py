@@ -15,7 +15,10 @@ LIBRARIES = ("sklearn", "openml")
 def data_request(
     statement: ast.Data, reporter: Reporter, *, data: str | None, test: str | None
 ) -> DataRequest:
-    """What to read. `data` and `test` are files that replace those of the spec."""
+    """What to read. `data` and `test` are files that replace those of the spec.
+
+    A share for testing stays where `test` is given: it does not train.
+    """
     request = _source(statement, reporter)
     said: dict[type[ast.Node], ast.Node] = {}
     for option in statement.options:
@@ -33,7 +36,7 @@ def data_request(
         request = _with(request, option, reporter)
     if data is not None:
         request = replace(request, kind="file", name=str(Path(data).absolute()))
-    if test is not None:
+    if test is not None and not isinstance(request.test, TestShare):
         request = replace(request, test=TestFile(path=str(Path(test).absolute())))
     return request
 

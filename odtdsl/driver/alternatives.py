@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from odtdsl.driver.reliance import Reliance
     from odtdsl.problem.ir.rows import Rows
 
+FIRST_TREES = 5
+"""Of a list, what is told before its end."""
 MAX_LISTED_TREES = 1000
 """Distinct trees that are listed where no number is given."""
 
@@ -287,6 +289,7 @@ def alternatives(
     most: int = MAX_LISTED_TREES,
     tell: bool = True,
     count: bool = False,
+    told: Callable[[Alternative], None] | None = None,
     start: Predictor | None = None,
     report: Report | None = None,
     began: float | None = None,
@@ -308,6 +311,8 @@ def alternatives(
         and each one however many there are.
     count
         Whether to count all trees, and those that do without each feature, beside the list.
+    told
+        Called with the first `FIRST_TREES` of the list, each as soon as no better one can come.
     start, report, began, overrides
         As in `driver.pipeline.solve`. Only `exact` lists trees, and a gap is not read.
 
@@ -336,7 +341,7 @@ def alternatives(
         price_of_an_error(core, analysis.rows)  # refuse before the search
     result = pipeline.solve(analysis, start=start, report=report, began=began, **overrides)
     deadline = None if options.seconds is None else began + options.seconds
-    found = _Collected(core, analysis, most, deadline)
+    found = _Collected(core, analysis, most, deadline, told if tell else None)
     stopped: Stopped = ""
     ended = Enumerated(stopped="", counts=())
     if result.status == "optimal" and not result.interrupted:
@@ -459,11 +464,19 @@ class _Collected:
     Their audits come last, and are to end by the deadline: so it is known what one takes.
     """
 
-    def __init__(self, core: Core, analysis: Analysis, most: int, deadline: float | None) -> None:
+    def __init__(
+        self,
+        core: Core,
+        analysis: Analysis,
+        most: int,
+        deadline: float | None,
+        told: Callable[[Alternative], None] | None,
+    ) -> None:
         from odtdsl.backends.exact.enumeration import merges
 
         self.core, self.rows, self.most = core, analysis.rows, most
         self.deadline, self.audit_seconds = deadline, 0.0
+        self.told, self.n_told, self.value = told, 0, Fraction(0)
         self.missing = frozenset(
             core.columns[family.column] for family in core.families if family.missing is not None
         )
@@ -476,6 +489,9 @@ class _Collected:
         form = self._form(raw) if self.merges else function
         if self.merges and form not in self.known and len(self.known) == self.most:
             return False
+        if self.known and values[0] > self.value:
+            self._tell_first()
+        self.value = values[0]
         leaves = sum(isinstance(node, RawLeaf) for node, _ in walk(raw))
         rank = (values, leaves, depth_of(raw))
         before = self.known.get(form)
@@ -486,6 +502,15 @@ class _Collected:
             self._audited(rank, raw)
             self.audit_seconds = time.monotonic() - began
         return True
+
+    def _tell_first(self) -> None:
+        """Those of the first trees that are not told: only worse ones will come."""
+        if self.told is None or self.n_told >= FIRST_TREES:
+            return
+        best_first = sorted(self.known.values(), key=lambda one: one[0])
+        for rank, raw in best_first[self.n_told : FIRST_TREES]:
+            self.n_told += 1
+            self.told(self._audited(rank, raw))
 
     def _form(self, raw: RawTree) -> Hashable:
         """The same for trees that predict alike."""

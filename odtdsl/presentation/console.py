@@ -19,7 +19,7 @@ from odtdsl.problem.ir.problem import DiagramSkeleton
 if TYPE_CHECKING:
     from odtdsl.auditor.audit import Audit, AuditLine, AuditOfRows
     from odtdsl.backends.steps import Step
-    from odtdsl.driver.alternatives import Alternatives, Use
+    from odtdsl.driver.alternatives import Alternative, Alternatives, Use
     from odtdsl.driver.comparison import Comparison
     from odtdsl.driver.pipeline import Plan
     from odtdsl.driver.result import Result, Stage
@@ -415,28 +415,35 @@ def _stages_of(values: Iterable[Fraction | None]) -> str:
     return ", ".join(map(shown, values)) or "-"
 
 
-SHOWN_TREES, SHOWN_TESTS = 5, 12
-"""Of a list of trees, what is printed; `--json` has all of it."""
+SHOWN_TESTS = 12
+"""Of a list of trees, the tests that are printed; `--json` has all of them."""
+
+
+def one_of_a_list(at: int, one: Alternative, *, missing: MissingShown = False) -> Iterator[str]:
+    """A tree of a list, with its place there."""
+    values = ", ".join(map(shown, one.objective))
+    yield f"tree {at}: {values}; {counted(one.tree.n_leaves, 'leaf', 'leaves')}"
+    yield to_text(one.tree, missing=missing)
 
 
 def listed(
-    found: Alternatives, *, missing: MissingShown = False, only: bool = False
+    found: Alternatives, *, missing: MissingShown = False, only: bool = False, told: int = 0
 ) -> Iterator[str]:
     """The trees that are as good as the best one, or nearly so, and what they share.
 
-    `only` how many there are.
+    `only` how many there are. So many of the first trees as `told` were printed before.
     """
+    from odtdsl.driver.alternatives import FIRST_TREES
+
     if only and found.status == "optimal":
         yield from _counted_trees(found)
         return
     if not found.trees:
         yield from answer(found.result)
         return
-    for at, one in enumerate(found.trees[:SHOWN_TREES], start=1):
-        values = ", ".join(map(shown, one.objective))
-        yield f"tree {at}: {values}; {counted(one.tree.n_leaves, 'leaf', 'leaves')}"
-        yield to_text(one.tree, missing=missing)
-    if (more := len(found.trees) - SHOWN_TREES) > 0:
+    for at in range(told, min(FIRST_TREES, len(found.trees))):
+        yield from one_of_a_list(at + 1, found.trees[at], missing=missing)
+    if (more := len(found.trees) - FIRST_TREES) > 0:
         yield f"and {more} more: `--json` lists all"
         yield ""
     yield from _listed_status(found)

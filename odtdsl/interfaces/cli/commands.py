@@ -125,7 +125,8 @@ class OnSpec(Command):
         """
         if rows is not None and self.test is not None:
             raise error("U325", "DATA and `--test` are the same: give one of them")
-        return Problem(self.spec, self.data, self.test, self.settings, rows)
+        test = self.test if rows is None else str(rows)
+        return Problem(self.spec, self.data, test, self.settings)
 
 
 def command(kind: type[Command]) -> click.Command:

@@ -47,10 +47,8 @@ class Problem:
         data: str | None = None,
         test: str | None = None,
         sets: list[str] | None = None,
-        other: Path | None = None,
     ) -> None:
         self.path, self.data, self.test, self.sets = path, data, test, sets or []
-        self.other = other
 
     @cached_property
     def source(self) -> Source:
@@ -91,7 +89,6 @@ class Problem:
             "base": self.path.parent,
             "data": self.data,
             "test": self.test,
-            "other": None if self.other is None else str(self.other),
             "settings": dict(_setting(text) for text in self.sets),
         }
 

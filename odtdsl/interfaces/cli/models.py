@@ -103,7 +103,7 @@ class Evaluate(OnRows):
         if self.spec is None:
             found = evaluate(model, table, by=self.by, draws=self.draws, seed=self.seed)
         else:
-            analysis = Problem(self.spec, other=self.rows).analysis()
+            analysis = Problem(self.spec, test=str(self.rows)).analysis()
             stages = tuple(stage.text for stage in analysis.problem.objective)
             found = evaluate_under(
                 analysis, model, table, by=self.by, draws=self.draws, seed=self.seed

@@ -104,7 +104,6 @@ def files_of(problem: Problem) -> Iterator[tuple[str, Path]]:
         ("the data", data),
         ("the test data", test),
         ("the start", start),
-        ("the rows", problem.other),
     ):
         if path is not None:
             yield what, path

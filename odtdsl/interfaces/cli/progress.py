@@ -58,8 +58,13 @@ class Waiting:
         self._done.set()
         if self.on:
             self._clock.join()
+        self.clear()
+
+    def clear(self) -> None:
+        """Take the live line away, until it is drawn again."""
         if self.width:
             self._write("\r" + " " * self.width + "\r")
+            self.width = 0
 
     def tell(self, text: str) -> None:
         """What is done now."""

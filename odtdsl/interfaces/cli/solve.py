@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -43,6 +44,7 @@ from odtdsl.interfaces.cli.outputs import check_outputs, deliver, files_of, pict
 if TYPE_CHECKING:
     from odtdsl.backends.ledger import Ledger
     from odtdsl.compiler import Analysis
+    from odtdsl.driver.alternatives import Alternative
     from odtdsl.driver.near import Near
     from odtdsl.driver.result import Result
     from odtdsl.insight.proofs.commands import Written
@@ -357,13 +359,25 @@ def _list_trees(
     from odtdsl.interfaces.cli.progress import Waiting
     from odtdsl.presentation import console
 
+    missing = shows_missing(analysis)
+    told = 0
+
     with Waiting(quiet=as_json) as waiting:
+
+        def tell(one: Alternative) -> None:
+            nonlocal told
+            told += 1
+            waiting.clear()
+            print_lines(console.one_of_a_list(told, one, missing=missing))
+            sys.stdout.flush()
+
         found = alternatives(
             analysis,
             near=near,
             most=most,
             tell=not only,
             count=reliance,
+            told=None if as_json else tell,
             report=waiting,
             **options,
         )
@@ -372,7 +386,7 @@ def _list_trees(
         if as_json:
             print_json(found.to_json())
         else:
-            print_lines(console.listed(found, missing=shows_missing(analysis), only=only))
+            print_lines(console.listed(found, missing=missing, only=only, told=told))
 
     best = found.trees[0].tree if found.trees else None
     notes = None if best is None else missing_in(best, analysis)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from odtdsl.datasets.dataset import ColumnType, Dataset, Value
-from odtdsl.datasets.request import TestFile
 from odtdsl.datasets.table import IntArray
 from odtdsl.predictors.diagram_nodes import AxisTest, Split
 from odtdsl.predictors.encoding import Cells
@@ -110,7 +109,7 @@ def _rows(subject: Subject) -> dict[str, Any]:
     found = _some_rows(data, subject, most, "")
     found |= {"all": data.n_rows, "tests": 0, "ends": _ends(subject)[found.pop("kept")].tolist()}
     if test is not None and test.n_rows:
-        apart = isinstance(subject.problem.data.test, TestFile)
+        apart = test.table.name != data.table.name
         more = _some_rows(test, subject, most, "test " if apart else "")
         found["names"] += more["names"]
         found["actual"] += more["actual"]
