@@ -93,7 +93,7 @@ def listed(one: Case, near: Fraction | None, most: int) -> Alternatives | None:
             analysis,
             near=None if near is None else parse_near(str(float(near))),
             most=most,
-            told=told.append,
+            tell=told.append,
         )
         assert [a.tree for a in told] == [a.tree for a in found.trees[: len(told)]], str(one)
         return found

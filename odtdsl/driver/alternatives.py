@@ -287,9 +287,8 @@ def alternatives(
     *,
     near: Near | None = None,
     most: int = MAX_LISTED_TREES,
-    tell: bool = True,
+    tell: bool | Callable[[Alternative], None] = True,
     count: bool = False,
-    told: Callable[[Alternative], None] | None = None,
     start: Predictor | None = None,
     report: Report | None = None,
     began: float | None = None,
@@ -308,11 +307,10 @@ def alternatives(
         Distinct trees to list at most.
     tell
         Whether to list trees, or only count them: those that predict alike once up to `most`,
-        and each one however many there are.
+        and each one however many there are. A function is called with the first `FIRST_TREES`
+        of the list, each as soon as no better one can come.
     count
         Whether to count all trees, and those that do without each feature, beside the list.
-    told
-        Called with the first `FIRST_TREES` of the list, each as soon as no better one can come.
     start, report, began, overrides
         As in `driver.pipeline.solve`. Only `exact` lists trees, and a gap is not read.
 
@@ -341,12 +339,12 @@ def alternatives(
         price_of_an_error(core, analysis.rows)  # refuse before the search
     result = pipeline.solve(analysis, start=start, report=report, began=began, **overrides)
     deadline = None if options.seconds is None else began + options.seconds
-    found = _Collected(core, analysis, most, deadline, told if tell else None)
+    found = _Collected(core, analysis, most, deadline, tell if callable(tell) else None)
     stopped: Stopped = ""
     ended = Enumerated(stopped="", counts=())
     if result.status == "optimal" and not result.interrupted:
         limits = Limits(deadline=deadline, memory_bytes=options.memory_bytes)
-        wish = Wish(most=most, tell=tell or found.merges, count=count or not tell)
+        wish = Wish(most=most, tell=bool(tell) or found.merges, count=count or not tell)
         stopped, ended = _enumerate(core, analysis, result, near, limits, found, wish)
     elif result.status != "infeasible":
         stopped, ended = "interrupted" if result.interrupted else "unproven", Enumerated(stopped="")

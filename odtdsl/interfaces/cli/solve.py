@@ -375,9 +375,8 @@ def _list_trees(
             analysis,
             near=near,
             most=most,
-            tell=not only,
+            tell=not only if only or as_json else tell,
             count=reliance,
-            told=None if as_json else tell,
             report=waiting,
             **options,
         )
