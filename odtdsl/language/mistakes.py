@@ -324,6 +324,9 @@ def _missing_word(f: Failure) -> Diagnostic | None:
         return None
     if f.is_word and not _kinds(f) - {"NAME"}:
         return None
+    if f.last.text == word:  # it was taken for a column
+        missing = f"what stands before `{word}` is missing"
+        return f.error("S028", missing, f"write `{f.keyword} * {word} {f.found}`")
     return f.error("S028", f"`{word}` is missing", f"write `{word} {f.found}`")
 
 
