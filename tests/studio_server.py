@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import random
 import signal
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+import pytest
 
 ROWS = """age,sex,<b>math</b>,y
 41,f,1,yes
@@ -87,3 +90,24 @@ class Server:
     def close(self) -> None:
         self.process.send_signal(signal.SIGINT)
         self.process.wait(timeout=WAIT)
+
+
+def solver_of(server: Server) -> int:
+    """The process of the command that runs: the checker of texts is the other child."""
+    task = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
+    if not task.is_file():
+        pytest.skip("needs /proc of Linux")
+    for child in map(int, task.read_text().split()):
+        if b"solve" in Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0"):
+            return child
+    raise AssertionError("no command runs")
+
+
+def random_rows(n_rows: int, n_columns: int) -> str:
+    """Rows whose class is noise: no tree is proven to be the best of them within a test."""
+    draw = random.Random(5)
+    lines = [",".join([*(f"c{i}" for i in range(n_columns)), "y"])]
+    for _ in range(n_rows):
+        cells = [*(draw.randrange(40) for _ in range(n_columns)), draw.randrange(2)]
+        lines.append(",".join(map(str, cells)))
+    return "\n".join(lines) + "\n"

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +16,7 @@ import pytest
 for package in ("starlette", "uvicorn"):
     pytest.importorskip(package, reason=f"the studio needs {package} (extra studio)")
 
-from studio_server import SPEC, Server  # noqa: E402
+from studio_server import SPEC, Server, random_rows, solver_of  # noqa: E402
 
 from odtdsl.base.diagnostics.model import OdtError  # noqa: E402
 from odtdsl.interfaces.studio import rules  # noqa: E402
@@ -201,17 +203,70 @@ def test_values_are_no_options(server: Server) -> None:
     assert "--near=--help" in state["line"]
 
 
-@pytest.mark.nightly
-def test_a_stopped_solve_keeps_its_tree_and_goes_on(server: Server) -> None:
-    import random
+def test_a_killed_solver_ends_neither_the_page_nor_the_spec(server: Server) -> None:
+    text = hard(server)
+    asked = {"command": "solve", "name": "hard.odt", "text": text, "known": text}
+    server.ask("start", **asked, within="300 s")
+    while not server.ask("state", after=0).get("events"):
+        pass
+    os.kill(solver_of(server), signal.SIGKILL)
+    state = server.ended()
+    assert state["code"] == -signal.SIGKILL
+    assert state["answer"] == ""
+    assert (server.folder / "hard.odt").read_text() == text
+    assert server.run("solve")["answer"]["status"] == "optimal"
 
-    draw = random.Random(5)
-    rows = [[*(draw.randrange(40) for _ in range(24)), draw.randrange(2)] for _ in range(1500)]
-    head = ",".join([*(f"c{i}" for i in range(24)), "y"])
-    body = "\n".join(",".join(map(str, row)) for row in rows)
-    (server.folder / "hard.csv").write_text(f"{head}\n{body}\n", encoding="utf-8")
+
+def test_a_first_spec_is_begun_from_rows_of_the_folder(server: Server) -> None:
+    (server.folder / "new rows.csv").write_bytes((server.folder / "rows.csv").read_bytes())
+    told = server.ask("open", name="")
+    assert "new rows.csv" in told["tables"]
+    assert "rows.csv" in told["tables"]  # it has no spec of its own name
+    assert "job" in server.ask("begin", rows="new rows.csv")
+    state = server.ended()
+    assert state["line"] == "odt init 'new rows.csv'"
+    assert state["answer"]["spec"] == "new rows.odt"
+    told = server.ask("open", name="new rows.odt")
+    assert "target y" in told["text"]
+    assert "new rows.csv" not in told["tables"]
+    for name in ("../secret.csv", "spec.odt", "absent.csv", "/etc/passwd", 3):
+        if "job" in (told := server.ask("begin", rows=name)):
+            assert (name, server.ended()["code"]) == ("absent.csv", 1)
+        else:
+            assert "refused" in told
+    (server.folder / "new rows.odt").unlink()
+    (server.folder / "new rows.csv").unlink()
+
+
+def test_rows_and_columns_are_profiled(server: Server) -> None:
+    (server.folder / "more.csv").write_text(
+        "a,b,y\n"
+        + "".join(f"{i % 40},{'' if i == 3 else i % 2},{i % 3}\n" for i in range(120))
+        + "5,1,2\n5,1,2\n",
+        encoding="utf-8",
+    )
+    text = 'data "more.csv"\ntarget y: class\ntree depth <= 1\nminimize errors\n'
+    facts = server.ask("check", text=text)["facts"]
+    (server.folder / "more.csv").unlink()
+    rows, (a, b, _) = facts["rows"], facts["columns"]
+    assert (rows["n_incomplete"], rows["n_repeated"]) == (1, 2)
+    assert rows["first"][3] == ["3", None, "0"]
+    assert len(rows["first"]) == 8
+    assert sum(a["bars"]) == 122
+    assert (b["bars"], b["n_missing"]) == ([], 1)
+
+
+def hard(server: Server) -> str:
+    """A spec that takes longer than a test."""
+    (server.folder / "hard.csv").write_text(random_rows(1500, 24), encoding="utf-8")
     text = 'data "hard.csv"\ntarget y: class\ntree depth <= 6\nminimize errors\n'
     (server.folder / "hard.odt").write_text(text, encoding="utf-8")
+    return text
+
+
+@pytest.mark.nightly
+def test_a_stopped_solve_keeps_its_tree_and_goes_on(server: Server) -> None:
+    text = hard(server)
     asked = {"command": "solve", "name": "hard.odt", "text": text, "known": text}
     server.ask("start", **asked, within="300 s")
     while not (state := server.ask("state", after=0)).get("events"):
@@ -252,6 +307,14 @@ def test_rules_are_switched_off_and_on_again() -> None:
     assert [(r.name, r.on) for r in rules.listed(off)] == [("a", False), ("b", True)]
     with pytest.raises(OdtError):
         rules.switched(text, 1)
+
+
+def test_curves_are_offered_of_what_has_a_bound() -> None:
+    text = SPEC + "rule order: forall path: age before sex\n"
+    assert [one.bounds for one in rules.listed(text)] == [True, True, False]
+    assert rules.limits(text) == ["depth"]
+    assert "tree depth <= 1\n" in rules.bounded(text, "tree depth", "1")
+    assert rules.limits(text.replace("depth <= 2", "splits <= 3, leaves <= 4")) == ["leaves"]
 
 
 def test_a_point_of_a_curve_sets_the_bound() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +15,7 @@ for package in ("starlette", "uvicorn", "selenium"):
     pytest.importorskip(package, reason=f"needs {package}")
 
 from chromium import headless  # noqa: E402
-from studio_server import SPEC, WAIT, Server  # noqa: E402
+from studio_server import SPEC, WAIT, Server, random_rows, solver_of  # noqa: E402
 
 pytestmark = pytest.mark.nightly
 
@@ -52,6 +54,15 @@ def opened(visit: tuple[Any, Server]) -> Callable[[str], Any]:
 
     until(lambda: "No mistakes" in element("mistakes").text)
     return element
+
+
+def choose(browser: Any, name: str) -> None:
+    """Another spec, as by the mouse."""
+    browser.execute_script(
+        "const s = document.getElementById('names'); s.value = arguments[0];"
+        "s.dispatchEvent(new Event('change'))",
+        name,
+    )
 
 
 def no_errors(visit: tuple[Any, Server]) -> None:
@@ -119,6 +130,118 @@ def test_quick_fixes_by_keyboard_alone(visit: tuple[Any, Server]) -> None:
     no_errors(visit)
 
 
+def test_every_control_by_keyboard_alone(visit: tuple[Any, Server]) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    browser, server = visit
+    (server.folder / "later.csv").write_bytes((server.folder / "rows.csv").read_bytes())
+    element = opened(visit)
+
+    def keys(*some: str) -> None:
+        ActionChains(browser).send_keys(*some).perform()
+
+    def to(name: str, back: bool = False) -> None:
+        """Tab until an element has the focus; Esc first, as Tab writes into the editor."""
+        for _ in range(80):
+            if browser.execute_script(
+                "return document.activeElement.matches(arguments[0])", f"#{name}, #{name} *"
+            ):
+                return
+            keys(Keys.ESCAPE, Keys.TAB)
+        raise AssertionError(f"Tab does not reach {name}")
+
+    def press(name: str, key: str = Keys.ENTER) -> None:
+        to(name)
+        keys(key)
+
+    def solved() -> bool:
+        return "solve: optimal" in element("state").text
+
+    press("solve")
+    until(solved)
+    assert "keyboard" not in element("line").text
+    to("names")
+    to("within")
+    ActionChains(browser).key_down(Keys.CONTROL).send_keys("a").key_up(Keys.CONTROL).perform()
+    keys("20 s")
+    press("solve")
+    until(lambda: "20 s" in element("line").text and solved())
+    press("rules", Keys.SPACE)
+    until(lambda: "#off rule fair" in (server.folder / "spec.odt").read_text())
+    browser.execute_script("document.activeElement.blur()")
+    press("rules", Keys.SPACE)
+    until(lambda: "#off" not in (server.folder / "spec.odt").read_text())
+    press("explain")
+    shows(element, "rules", "costs")
+    press("data summary")
+    assert browser.execute_script("return document.querySelector('#data details').open")
+    press("fit", Keys.SPACE)
+    assert "fit" not in (element("tree").get_attribute("class") or "")
+    to("curve-rule")
+    keys("r")
+    press("curve")
+    until(lambda: element("plot").find_elements("tag name", "circle"))
+    press("plot")
+    until(solved)
+    press("near-go")
+    shows(element, "files", "spec.trees.html")
+    press("report")
+    shows(element, "files", "spec.html")
+    to("to")
+    keys("c")
+    press("export")
+    shows(element, "files", "spec.c")
+    to("files")
+    press("begin-go")
+    until(lambda: element("names").get_attribute("value") == "later.odt")
+    until(lambda: "No mistakes" in element("mistakes").text)
+    no_errors(visit)
+    for path in server.folder.glob("later.*"):
+        path.unlink()
+
+
+def test_several_objectives_and_a_killed_solver(visit: tuple[Any, Server]) -> None:
+    browser, server = visit
+    text = SPEC.replace("errors\n", "errors then leaves\n").replace("size >= 1", "size >= 2")
+    (server.folder / "then.odt").write_text(text, encoding="utf-8")
+    try:
+        element = opened(visit)
+        choose(browser, "then.odt")
+        until(lambda: "then.odt" in browser.title and "No mistakes" in element("mistakes").text)
+        element("solve").click()
+        shows(element, "progress", "objective 1, 2")
+        element("explain").click()
+        shows(element, "rules", "in leaves")
+        (server.folder / "hard.csv").write_text(random_rows(1500, 24), encoding="utf-8")
+        hard = 'data "hard.csv"\ntarget y: class\ntree depth <= 6\nminimize errors\n'
+        (server.folder / "hard.odt").write_text(hard, encoding="utf-8")
+        browser.refresh()
+        until(lambda: "No mistakes" in element("mistakes").text)
+        choose(browser, "hard.odt")
+        until(lambda: "hard.odt" in browser.title)
+        element("solve").click()
+        until(lambda: element("tree").find_elements("tag name", "svg"))
+        os.kill(solver_of(server), signal.SIGKILL)
+        shows(element, "state", "ended from outside")
+        assert element("solve").is_enabled()
+        no_errors(visit)
+    finally:
+        for path in [*server.folder.glob("then.*"), *server.folder.glob("hard.*")]:
+            path.unlink()
+
+
+def test_a_second_browser_without_the_token_gets_nothing(visit: tuple[Any, Server]) -> None:
+    _, server = visit
+    with headless() as other:
+        for path in ("", "wrong/", "static/studio.js"):
+            other.get(f"http://127.0.0.1:{server.port}/{path}")
+            assert "odt" not in other.find_element("tag name", "body").text.lower().replace(
+                "http error 404", ""
+            )
+            assert server.token not in other.page_source
+
+
 def test_narrow_and_dark(visit: tuple[Any, Server]) -> None:
     browser, _ = visit
     features = [{"name": "prefers-color-scheme", "value": "dark"}]
@@ -152,11 +275,7 @@ def test_hostile_names_and_files(visit: tuple[Any, Server]) -> None:
     try:
         element = opened(visit)
         for name, wanted in (("binary", "D"), ("huge", "not checked"), ("evil", "No mistakes")):
-            browser.execute_script(
-                "const s = document.getElementById('names'); s.value = arguments[0];"
-                "s.dispatchEvent(new Event('change'))",
-                f"{name}.odt",
-            )
+            choose(browser, f"{name}.odt")
             shows(element, "mistakes", wanted)
         until(lambda: evil in element("data").text)
         element("solve").click()
@@ -173,24 +292,17 @@ def test_answers_of_one_spec_do_not_stand_beside_another(visit: tuple[Any, Serve
     conflict = SPEC + "rule x: leaves <= 1\nrule z: accuracy >= 95%\n"
     (server.folder / "other.odt").write_text(conflict, encoding="utf-8")
 
-    def chosen(name: str) -> None:
-        browser.execute_script(
-            "const s = document.getElementById('names'); s.value = arguments[0];"
-            "s.dispatchEvent(new Event('change'))",
-            name,
-        )
-
     try:
         element = opened(visit)
         element("solve").click()
         until(lambda: "optimal" in element("state").text)
-        chosen("other.odt")
+        choose(browser, "other.odt")
         until(lambda: not element("tree").find_elements("tag name", "svg"))
         shows(element, "rules", "leaves <= 1")
         element("explain").click()
         shows(element, "conflict", "no tree satisfies `x` and `z` together")
         assert len(browser.find_elements("css selector", ".cm-lint-marker-error")) == 2
-        chosen("spec.odt")
+        choose(browser, "spec.odt")
         until(lambda: element("conflict").text == "")
         no_errors(visit)
     finally:

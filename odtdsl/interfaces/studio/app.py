@@ -60,6 +60,7 @@ def app(studio: Studio) -> Starlette:
         _post("/hover", _now(studio.hovered)),
         _post("/switch", _now(studio.switched)),
         _post("/bound", _now(studio.bounded)),
+        _post("/begin", studio.begun),
         _post("/start", studio.started),
         _post("/stop", stop),
         _post("/state", _now(studio.state)),

@@ -12,6 +12,9 @@ from odtdsl.interfaces.editor.outline import Outline
 from odtdsl.language import ast
 from odtdsl.language.parser import read_source
 
+TABLES = (".csv", ".tsv", ".xlsx", ".xlsm", ".parquet", ".arff")
+"""Rows that a first spec can be written for."""
+
 MAX_NAME = 200
 """Characters of a file's name, with room for what is written beside it."""
 
@@ -25,6 +28,15 @@ class Folder:
     def specs(self) -> list[str]:
         """The names of the specs, in order."""
         return sorted(path.name for path in self.root.glob("*.odt") if self._inside(path))
+
+    def tables(self) -> list[str]:
+        """The names of the files of rows without a spec of their own, in order."""
+        specs = {Path(name).stem for name in self.specs()}
+        return sorted(
+            path.name
+            for path in self.root.iterdir()
+            if path.suffix in TABLES and path.stem not in specs and self._inside(path)
+        )
 
     def file(self, name: str, *suffixes: str) -> Path:
         """The path of a file of the folder itself.
@@ -111,4 +123,4 @@ def _paths(statement: ast.Statement) -> list[tuple[Span, str | None]]:
     return found
 
 
-__all__ = ["Folder"]
+__all__ = ["TABLES", "Folder"]

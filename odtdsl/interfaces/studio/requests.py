@@ -14,7 +14,7 @@ from odtdsl.interfaces.editor.outline import Outline
 from odtdsl.interfaces.editor.supervisor import Checker
 from odtdsl.interfaces.editor.worker import pack, unpack
 from odtdsl.interfaces.studio import rules
-from odtdsl.interfaces.studio.folder import Folder
+from odtdsl.interfaces.studio.folder import TABLES, Folder
 from odtdsl.interfaces.studio.jobs import Job, Jobs
 from odtdsl.language.files import MAX_BYTES
 
@@ -54,7 +54,14 @@ class Studio:
         names = self.folder.specs()
         name = _text(asked, "name") if asked.get("name") else (names or [""])[0]
         text = self.folder.read(name) if name in names else ""
-        return {"names": names, "name": name, "text": text, "folder": self.folder.root.name}
+        tables = self.folder.tables()
+        return {
+            "names": names,
+            "name": name,
+            "text": text,
+            "folder": self.folder.root.name,
+            "tables": tables,
+        }
 
     def saved(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Write a spec."""
@@ -65,7 +72,7 @@ class Studio:
         """The mistakes of a text, its rules, and the columns of its data."""
         text = _spec(asked)
         outline = _outline(text)
-        told: dict[str, Any] = {"rules": _rules(text), "facts": None}
+        told: dict[str, Any] = {"rules": _rules(text), "limits": rules.limits(text), "facts": None}
         outside = self.folder.outside(outline)
         if outside:
             return told | {"diagnostics": [_shown(text, one) for one in outside]}
@@ -136,6 +143,12 @@ class Studio:
         return {"text": rules.bounded(_spec(asked), _text(asked, "rule"), bound)}
 
     # ---- commands
+
+    async def begun(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Write a first spec for rows of the folder; the line that one would type."""
+        rows = self.folder.file(_text(asked, "rows"), *TABLES)
+        job = await self.jobs.start(("init", _given(rows.name), "--json"))
+        return {"job": job.number, "line": job.line}
 
     async def started(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Save the spec and run a command on it; the line that one would type."""
@@ -231,7 +244,13 @@ def _svg(model: dict[str, Any]) -> str | None:
 
 def _rules(text: str) -> list[dict[str, Any]]:
     return [
-        {"name": one.name, "text": one.text, "on": one.on, "start": _to16(text, one.span.start)}
+        {
+            "name": one.name,
+            "text": one.text,
+            "on": one.on,
+            "bounds": one.bounds,
+            "start": _to16(text, one.span.start),
+        }
         for one in rules.listed(text)
     ]
 

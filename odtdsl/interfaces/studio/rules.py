@@ -20,18 +20,28 @@ _OFF = re.compile(r"(?m)^#off rule\b[^\n]*(?:\n#off (?!rule\b)[^\n]*)*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switch:
-    """A rule of a text and its place; `on` is false for one that stands in comments."""
+    """A rule of a text and its place; `on` is false for one that stands in comments.
+
+    `bounds` says whether it compares a measure with something, so that it may have a curve.
+    """
 
     name: str
     text: str
     on: bool
     span: Span
+    bounds: bool
 
 
 def listed(text: str) -> list[Switch]:
     """The rules of a text, in order."""
     found = [
-        Switch(name=one.name, text=_shown(one.node), on=True, span=one.whole)
+        Switch(
+            name=one.name,
+            text=_shown(one.node),
+            on=True,
+            span=one.whole,
+            bounds=_bounds(one.node),
+        )
         for one in Outline(Source(name="spec", text=text)).definitions
         if one.kind == "rule" and isinstance(one.node, ast.Rule)
     ]
@@ -40,8 +50,16 @@ def listed(text: str) -> list[Switch]:
         for one in inner.definitions:
             if isinstance(one.node, ast.Rule):
                 span = Span(start=match.start(), end=match.end())
-                found.append(Switch(name=one.name, text=_shown(one.node), on=False, span=span))
+                told, bounds = _shown(one.node), _bounds(one.node)
+                found.append(Switch(name=one.name, text=told, on=False, span=span, bounds=bounds))
     return sorted(found, key=lambda one: one.span.start)
+
+
+def limits(text: str) -> list[str]:
+    """What the skeleton bounds and a curve can be drawn of."""
+    found = Outline(Source(name="spec", text=text)).statement(ast.Tree)
+    bounds = () if found is None else found.bounds
+    return [one.measure for one in bounds if one.measure in ("depth", "leaves")]
 
 
 def switched(text: str, start: int) -> str:
@@ -73,7 +91,7 @@ def bounded(text: str, name: str, bound: str) -> str:
     Parameters
     ----------
     text, name
-        The spec; the rule.
+        The spec; the rule, or `tree depth` and `tree leaves` of the skeleton.
     bound
         A number, or a percentage such as `12.5%`.
 
@@ -85,6 +103,10 @@ def bounded(text: str, name: str, bound: str) -> str:
     if re.fullmatch(r"-?[0-9]+(\.[0-9]+)?%?", bound) is None:
         raise error("U382", f"`{bound[:40]}` is no bound")
     outline = Outline(Source(name="spec", text=text))
+    tree = outline.statement(ast.Tree)
+    for limit in () if tree is None else tree.bounds:
+        if name == f"tree {limit.measure}" and bound.isdecimal():
+            return text[: limit.value.span.start] + bound + text[limit.value.span.end :]
     for one in outline.definitions:
         if one.kind != "rule" or one.name != name or not isinstance(one.node, ast.Rule):
             continue
@@ -108,4 +130,8 @@ def _shown(rule: ast.Rule) -> str:
     return scope + expr_to_text(rule.condition)
 
 
-__all__ = ["Switch", "bounded", "listed", "number_text", "switched"]
+def _bounds(rule: ast.Rule) -> bool:
+    return isinstance(rule.condition, ast.Compare) and len(rule.condition.operands) == 2
+
+
+__all__ = ["Switch", "bounded", "limits", "listed", "number_text", "switched"]

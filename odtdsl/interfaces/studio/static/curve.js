@@ -32,7 +32,8 @@ export function drawCurve(parent, curve, take) {
     made("path", { d: of.map((one, i) => `${i ? "L" : "M"}${x(one.measure)} ${y(value(one))}`).join("") }),
   );
   const shown = (number) => Number(number.toPrecision(4));
-  for (const one of of) {
+  let last = -Infinity; // numbers at the axis, as far as they do not stand in each other
+  for (const one of [...of].sort((a, b) => a.measure - b.measure)) {
     const name = `${curve.measure} ${shown(curve.percent ? 100 * one.measure : one.measure)}` +
       `${curve.percent ? "%" : ""}: objective ${shown(value(one))}. Take it.`;
     const dot = made("circle", { cx: x(one.measure), cy: y(value(one)), r: 7, tabindex: 0,
@@ -48,6 +49,11 @@ export function drawCurve(parent, curve, take) {
     });
     svg.append(dot, made("text", { x: x(one.measure), y: y(value(one)) - 11, "text-anchor": "middle" },
       `${shown(value(one))}`));
+    if (x(one.measure) - last >= 34) {
+      last = x(one.measure);
+      svg.append(made("text", { x: last, y: height - edge * 1.5 + 15, "text-anchor": "middle" },
+        `${shown(curve.percent ? 100 * one.measure : one.measure)}${curve.percent ? "%" : ""}`));
+    }
   }
   parent.replaceChildren(svg);
 }

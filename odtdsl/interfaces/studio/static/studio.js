@@ -1,5 +1,6 @@
 // The page of `odt studio`. Every text from a file is put in as text, never as HTML.
 import { makeEditor } from "./editor.js";
+import { drawBars } from "./bars.js";
 import { drawCurve } from "./curve.js";
 
 const $ = (id) => document.getElementById(id);
@@ -21,7 +22,7 @@ export async function ask(path, body) {
   return told;
 }
 
-const page = { name: "", known: "", prices: new Map(), job: 0, after: 0, rules: [] };
+const page = { name: "", known: "", prices: new Map(), job: 0, after: 0, rules: [], limits: [] };
 let saving = 0;
 
 const editor = makeEditor($("editor"), { ask, changed: changed, checked: showCheck });
@@ -77,13 +78,18 @@ async function open(name) {
   editor.show(told.text);
   page.prices.clear();
   forget();
-  if (!told.name) say("There is no spec in this folder: begin one with `odt init data.csv`.");
+  $("begin").hidden = !told.tables.length;
+  $("tables").replaceChildren(...told.tables.map((one) => new Option(one, one)));
+  if (told.name) return;
+  const next = told.tables.length ? "begin one from a file of rows." : "put a file of rows there, such as data.csv.";
+  say(`There is no spec in this folder: ${next}`);
 }
 
 // ---- what a check found
 
 function showCheck(told) {
   page.rules = told.rules;
+  page.limits = told.limits;
   const rows = told.diagnostics.map((one) => {
     const row = made("p", "", one.severity);
     const notes = [...one.notes.map((t) => `note: ${t}`), ...one.helps.map((t) => `help: ${t}`)];
@@ -118,7 +124,9 @@ function showRules() {
     }),
   );
   const chosen = $("curve-rule").value;
-  const names = [...page.rules.filter((one) => one.on).map((one) => one.name), "leaves", "depth"];
+  const bounding = page.rules.filter((one) => one.on && one.bounds).map((one) => one.name);
+  const names = [...bounding, ...page.limits.filter((one) => !bounding.includes(one))];
+  $("curve").disabled = !names.length;
   $("curve-rule").replaceChildren(...names.map((n) => new Option(n, n, false, n === chosen)));
 }
 
@@ -135,20 +143,36 @@ function table(heads, rows) {
 }
 
 function showData(facts) {
-  const rows = facts.columns.slice(0, 200).map((one) => [
+  const count = facts.n_rows === null ? "rows not counted" : `${facts.n_rows} rows`;
+  const columns = facts.columns.slice(0, 200);
+  const more = facts.columns.length > 200 ? ", the first 200 shown" : "";
+  const told = table(["column", "kind", "values", "missing", "range or most frequent"], columns.map((one) => [
     one.name,
     one.kind,
     one.n_levels,
     one.n_missing || "",
     one.low !== null ? `${one.low} to ${one.high}`
       : one.levels.slice(0, 4).map(([text, n]) => `${text.slice(0, 40)} (${n})`).join(", "),
-  ]);
-  const count = facts.n_rows === null ? "rows not counted" : `${facts.n_rows} rows`;
-  const more = facts.columns.length > 200 ? ", the first 200 shown" : "";
+  ]));
+  told.tHead.rows[0].append(made("th", "rows"));
+  columns.forEach((one, at) => told.tBodies[0].rows[at].insertCell().append(drawBars(one)));
   $("data").replaceChildren(
     made("p", `${facts.source}: ${count}, ${facts.columns.length} columns${more}`),
-    table(["column", "kind", "values", "missing", "range or most frequent"], rows),
+    ...(facts.rows ? [showRows(facts)] : []),
+    told,
   );
+}
+
+function showRows({ rows, columns, n_rows }) {
+  const found = made("details");
+  const repeated = rows.n_repeated === null ? ""
+    : `; ${rows.n_repeated || "none"} equal to an earlier row`;
+  found.append(
+    made("summary", `${rows.n_incomplete || "No"} rows with missing cells${repeated}`),
+    made("p", `The first ${rows.first.length} of ${n_rows} rows:`, "hint"),
+    table(columns.slice(0, rows.first[0]?.length).map((one) => one.name), rows.first),
+  );
+  return found;
 }
 
 // ---- commands
@@ -160,6 +184,16 @@ async function start(command, more = {}) {
   const told = await guarded(() => ask("start", body));
   if (!told) return;
   page.known = text;
+  started(told, command);
+}
+
+async function begin() {
+  await save();
+  const told = await guarded(() => ask("begin", { rows: $("tables").value }));
+  if (told) started(told, "init");
+}
+
+function started(told, command) {
   Object.assign(page, { job: told.job, after: 0 });
   $("line").textContent = told.line;
   $("stop").disabled = false;
@@ -186,7 +220,9 @@ async function follow(job, command) {
   }
 }
 
-const shown = (value) => (value === null || value === undefined ? "none" : Number(value.toPrecision(6)));
+// Of several objectives in order, a list.
+const shown = (value) => (Array.isArray(value) ? value.map(shown).join(", ")
+  : value === null || value === undefined ? "none" : String(Number(value.toPrecision(6))));
 const percent = (value) => (value === null || value === undefined ? "unknown" : `${(100 * value).toFixed(1)}%`);
 
 function showProgress(one) {
@@ -198,6 +234,9 @@ function draw(svg) {
   const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
   if (parsed.nodeName !== "svg") return;
   const first = !$("tree").firstChild;
+  // A wide tree that is fitted stays large enough to read, and scrolls.
+  const least = innerWidth > 820 ? 0.55 : 0.8;
+  parsed.style.minWidth = `${least * Number.parseFloat(parsed.getAttribute("width"))}px`;
   $("tree").replaceChildren(document.adoptNode(parsed));
   // The root stands in the middle, and a wide tree would show its lower left corner.
   if (first) $("tree").scrollLeft = ($("tree").scrollWidth - $("tree").clientWidth) / 2;
@@ -207,7 +246,13 @@ function ended(command, told) {
   const answer = told.answer;
   const told_wrong = answer?.diagnostics?.map((one) => `${one.code} ${one.message}`).join("; ");
   if (typeof answer !== "object" || answer === null || answer.status === "error") {
-    say(told_wrong || told.errors.trim().split("\n").at(-1) || `ended with code ${told.code}`);
+    const crashed = told.code < 0 ? "The command was ended from outside; the spec is saved."
+      : `ended with code ${told.code}`;
+    say(told_wrong || told.errors.trim().split("\n").at(-1) || crashed);
+    return;
+  }
+  if (command === "init") {
+    open(answer.spec);
     return;
   }
   say(`${command}: ${answer.interrupted ? "stopped, " : ""}${answer.status ?? "done"}`);
@@ -230,12 +275,18 @@ function showSolved(answer) {
   $("audit").replaceChildren(made("h2", "Audit"), table(["", "rule", "condition"], rows));
 }
 
+function cost({ low, high }, at, stages) {
+  const amount = low === high ? shown(low) : `between ${shown(low)} and ${shown(high)}`;
+  const of = stages?.[at]?.text.replace(/^(minimize|maximize) /, "");
+  return of ? `${amount} in ${of}` : amount;
+}
+
 function showExplained(answer) {
   page.prices.clear();
+  const stages = answer.prices?.optimum.stages;
   for (const one of answer.prices?.prices ?? []) {
-    const { low, high } = one.price ?? {};
-    const amount = low === high ? `${shown(low)}` : `between ${shown(low)} and ${shown(high)}`;
-    page.prices.set(one.name, one.binds ? `costs ${amount}` : "costs nothing");
+    const told = [one.price ?? []].flat().map((of, at) => cost(of, at, stages)).join(", ");
+    page.prices.set(one.name, one.binds ? `costs ${told || "something"}` : "costs nothing");
   }
   showRules();
   const told = (answer.diagnostics ?? []).filter((one) => one.severity === "error");
@@ -270,6 +321,7 @@ function showFiles(names) {
 for (const one of ["questionnaire", "python", "sql", "c", "javascript", "text", "mermaid"]) {
   $("to").append(new Option(one, one));
 }
+$("begin-go").addEventListener("click", begin);
 $("solve").addEventListener("click", () => start("solve"));
 $("go-on").addEventListener("click", () => start("solve", { go_on: true }));
 $("fit").addEventListener("change", () => $("tree").classList.toggle("fit", $("fit").checked));
