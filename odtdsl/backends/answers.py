@@ -52,13 +52,13 @@ def never_worse(core: Core, answer: RawAnswer, start: RawModel | None) -> RawAns
     if start is None:
         return answer
     model = answer.model
-    if model is not None and not _better(core, values_of(core, start), values_of(core, model)):
+    if model is not None and not better(core, values_of(core, start), values_of(core, model)):
         return answer
     kept = with_model(core, answer, start)
     return replace(kept, status=answer.status) if answer.status == "infeasible" else kept
 
 
-def _better(core: Core, one: tuple[Fraction, ...], other: tuple[Fraction, ...]) -> bool:
+def better(core: Core, one: tuple[Fraction, ...], other: tuple[Fraction, ...]) -> bool:
     """Lexicographically less; losses of number targets, which are floats, beyond rounding."""
     for stage, a, b in zip(core.objective, one, other, strict=True):
         if not same(core, stage, a, b):

@@ -25,6 +25,8 @@ class Part:
         The stage's value, signed so that less is better, is `(constant + grid * y) / scale`.
     weight
         y counts so often in the program's objective.
+    loose
+        How many steps the value of a model may lie beside its y: losses of numbers are rounded.
     """
 
     stage: int
@@ -33,6 +35,7 @@ class Part:
     grid: int
     scale: int
     weight: int = 1
+    loose: int = 0
 
     def value(self, y: int) -> Fraction:
         """The value of the stage, less is better."""
@@ -41,6 +44,14 @@ class Part:
     def steps(self, value: Fraction) -> Fraction:
         """The y of a value."""
         return (value * self.scale - self.constant) / self.grid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowSet:
+    """The patterns of a leaf that predicts numbers, `s3` in names, and what it predicts."""
+
+    patterns: tuple[int, ...]
+    output: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -67,6 +78,8 @@ class Handover:
         Level of each node, `n3` in names.
     column_ids
         How each column of the data is written in names.
+    row_sets
+        Of trees of numbers, what leaves may hold.
     decode
         The model of a point float64 (n_columns,), whose integer columns are integral; None
         where they make none.
@@ -90,6 +103,7 @@ class Handover:
     levels: tuple[int, ...]
     column_ids: tuple[str, ...]
     decode: Callable[[FloatArray], RawModel | None]
+    row_sets: tuple[RowSet, ...] = ()
 
     @property
     def cost(self) -> dict[int, int]:

@@ -52,10 +52,14 @@ class SearchState(Generic[M]):
 
     def _keep(self, model: M, evaluation: Evaluated) -> bool:
         values = self.values_on(evaluation)
-        if self.best is not None and values >= self.values:
+        if not self.improves(values):
             return False
         self.best, self.values = model, values
         return True
+
+    def improves(self, values: tuple[Fraction, ...]) -> bool:
+        """Whether values are lexicographically less than those of the best model."""
+        return self.best is None or values < self.values
 
     def values_on(self, evaluation: Evaluated) -> tuple[Fraction, ...]:
         """The values of all stages."""

@@ -82,10 +82,16 @@ class Milp(BackEnd, ProgramWriter):
         return self.formulation.supports(form, inside_or=inside_or)
 
     def objections(self, core: Core) -> tuple[Objection, ...]:
-        """Orders of predictions over more thresholds than a model may have columns for."""
-        from odtdsl.backends.milp.support import beyond_planes, too_many_gaps, too_many_paths
+        """Orders of predictions over more thresholds than a model may have columns for, and what
+        hyperplanes and numbers do not have."""
+        from odtdsl.backends.milp import support
 
-        return (*too_many_gaps(core), *too_many_paths(core), *beyond_planes(core))
+        return (
+            *support.too_many_gaps(core),
+            *support.too_many_paths(core),
+            *support.beyond_planes(core),
+            *support.beyond_numbers(core),
+        )
 
     def size(self, core: Core) -> tuple[tuple[str, int], ...]:
         """Size of the encoding at the depth that the skeleton allows (at most `SHOWN_DEPTH`

@@ -162,8 +162,10 @@ class Rules:
                 self._link(atom, literal.positive, row)
             case Monotone():
                 self._monotone(atom, literal.positive, row)
-            case OutputSet() | LossBound():
-                raise Unsupported("labels have no outputs")
+            case OutputSet():
+                self._on_outputs()
+            case LossBound():
+                self._loss(atom, literal.positive, row)
             case _:
                 assert_never(atom)
         return row
@@ -347,6 +349,12 @@ class Rules:
 
     def _monotone(self, atom: Monotone, positive: bool, row: RowMaker) -> None:
         raise Unsupported("the order of thresholds is for pattern flow")
+
+    def _on_outputs(self) -> None:
+        raise Unsupported("labels have no outputs")
+
+    def _loss(self, atom: LossBound, positive: bool, row: RowMaker) -> None:
+        raise Unsupported("labels have no outputs")
 
     def _linear(
         self, atom: Linear, row: RowMaker, scope: Scope, place: str, condition: Affine

@@ -91,8 +91,12 @@ class Formulation:
         from odtdsl.backends.milp.lookahead import add_lookahead
         from odtdsl.backends.milp.lowering import measures_in, ruled
         from odtdsl.backends.milp.monotone import FlowRules
+        from odtdsl.backends.milp.number_flow import NumberFlow, NumberRules
         from odtdsl.backends.milp.pattern_flow import PatternFlow
 
+        if core.targets is not None:
+            numbers = NumberFlow(core, depth, measures_in(core, choice), tick)
+            return ruled(core, numbers, NumberRules(numbers, core.n_classes, tick), choice)
         flow = PatternFlow(core, depth, measures_in(core, choice), tick)
         lowered = ruled(core, flow, FlowRules(flow, core.n_classes, tick), choice)
         for index, _ in choice.kept:

@@ -223,6 +223,12 @@ class PatternFlow(Structure):
         point = self._chosen_columns(tree)
         if point is None:
             return None
+        slot_of = self._routed(point)
+        point[self.flow[np.arange(self.patterns.count), slot_of]] = 1
+        return point if self._predict(point, slot_of) else None
+
+    def _routed(self, point: IntArray) -> IntArray:
+        """int64 (n_patterns,): the slot that each pattern reaches by the tests of a tree."""
         slot_of = np.zeros(self.patterns.count, dtype=np.int64)
         for node in range(self.perfect.n_branches):
             slots = self.perfect.slots(node)
@@ -231,10 +237,11 @@ class PatternFlow(Structure):
             rows, columns = self.lefts(node)
             np.add.at(sent, rows, point[columns])
             slot_of[here & (sent == 0)] += len(slots) // 2
-        patterns = np.arange(self.patterns.count)
-        point[self.flow[patterns, slot_of]] = 1
-        label_of = self.label[slot_of]
-        chosen = np.argmax(point[label_of], axis=1)
-        hits = self.hit[patterns, chosen, slot_of]
+        return slot_of
+
+    def _predict(self, point: IntArray, slot_of: IntArray) -> bool:
+        """Fill in what leaves predict, given the slot of each pattern; whether it fits."""
+        chosen = np.argmax(point[self.label[slot_of]], axis=1)
+        hits = self.hit[np.arange(self.patterns.count), chosen, slot_of]
         point[hits[hits >= 0]] = 1
-        return point
+        return True

@@ -60,7 +60,7 @@ class Gains:
     worst
         int64 (n_patterns,): the value of each pattern under its worst label.
     gain
-        int64 (n_patterns, n_classes): what each label is better than the worst, >= 0.
+        int64 (n_patterns, n_labels): what each label is better than the worst, >= 0.
     """
 
     worst: IntArray
@@ -117,8 +117,11 @@ def present(family: Family, codes: IntArray) -> BoolArray:
 
 
 def gains_of(measure: Additive, patterns: Patterns, n_classes: int) -> Gains:
-    """The rows and outputs of a measure, without its constant, columns and leaves."""
-    table = np.zeros((patterns.count, n_classes), dtype=np.int64)
+    """The rows and outputs of a measure, without its constant, columns and leaves.
+
+    Where there are no classes, one label stands for all numbers.
+    """
+    table = np.zeros((patterns.count, max(1, n_classes)), dtype=np.int64)
     if measure.rows is not None:
         table += patterns.sum_rows(measure.rows)[:, None]
     if measure.output is not None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
 
+from odtdsl.backends.answers import better, same
 from odtdsl.backends.base import Limits, Report
 from odtdsl.backends.milp import outside
 from odtdsl.backends.milp.formulation import PATTERN, Formulation
@@ -23,9 +25,7 @@ from odtdsl.backends.staged import Stopped, UpwardSearch
 from odtdsl.base.diagnostics.model import error
 from odtdsl.datasets.table import FloatArray
 from odtdsl.problem.ir.diagrams import evaluated
-from odtdsl.problem.ir.forms import (
-    Core,
-)
+from odtdsl.problem.ir.forms import Core, RegressionStage
 from odtdsl.problem.ir.raw import RawModel
 
 TIGHT = 1e-9
@@ -196,12 +196,16 @@ class Search(UpwardSearch[RawModel]):
         if run.point is not None:
             tree = lowered.decode(run.point)
             self._admitted(tree, 0 if stage is None else stage, claimed=run.verdict == "optimal")
-        if run.verdict == "infeasible":
+        goal = lowered.goal
+        if run.verdict == "infeasible" or stage is None or goal is None:
             return
-        if stage is not None and lowered.goal is not None:
-            bound = lowered.goal.lower_bound(run.bound)
-            if bound is not None:
-                self.raise_bound(stage, bound)
+        bound = goal.lower_bound(run.bound)
+        if bound is not None:
+            self.raise_bound(stage, bound)
+        if goal.loose and bound is not None and run.verdict == "optimal" and self.values:
+            value, step = self.values[stage], Fraction(goal.grid, goal.scale)
+            if value - bound <= (2 * goal.loose + 1) * step:  # nearer values count as equal
+                self.raise_bound(stage, value)
 
     def _admitted(self, tree: RawModel | None, stage: int, *, claimed: bool) -> None:
         """A tree that a model admits: it keeps all rules, or the solver's floats blurred one."""
@@ -209,9 +213,9 @@ class Search(UpwardSearch[RawModel]):
             self._trusts_own(f"the model admits {tree!r}, which breaks a rule")
 
     def _trusts_own(self, why: str) -> None:
-        """What must not happen with HiGHS, whose tolerances are set here; from other solvers it
-        is an answer that is left out."""
-        if self.mip == outside.OWN:
+        """What must not happen with HiGHS, whose tolerances are set here; from other solvers, and
+        of losses that are rounded, it is an answer that is left out."""
+        if self.mip == outside.OWN and self.core.targets is None:
             raise RuntimeError(why)
 
     def _offer(self, tree: RawModel | None, stage: int) -> bool:
@@ -227,7 +231,22 @@ class Search(UpwardSearch[RawModel]):
         patterns = find_patterns(self.core, usable_tests(self.core, levels))
         splits = min(2**depth, patterns.count) - 1
         form = self.core.objective[stage]
+        if isinstance(form, RegressionStage):
+            return
         self.raise_bound(stage, trivial_bound(form, patterns, self.core.n_classes, splits))
+
+    # ---- losses of numbers, which are floats
+
+    def settled(self, stage: int) -> bool:
+        """Whether the best model is proven best at a stage, up to rounding."""
+        bound = self.lower.get(stage)
+        if bound is None or not self.values:
+            return False
+        return same(self.core, self.core.objective[stage], self.values[stage], bound)
+
+    def improves(self, values: tuple[Fraction, ...]) -> bool:
+        """Whether values are lexicographically less than those of the best, beyond rounding."""
+        return self.best is None or better(self.core, values, self.values)
 
     # ---- progress
 

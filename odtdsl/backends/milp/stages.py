@@ -15,10 +15,17 @@ from math import ceil, gcd, inf, lcm
 from odtdsl.backends.milp.charges import total_range
 from odtdsl.backends.milp.encoding import Encoding
 from odtdsl.backends.milp.maxima import largest
+from odtdsl.backends.milp.number_flow import NumberFlow
 from odtdsl.backends.milp.patterns import Patterns, least_possible
 from odtdsl.backends.milp.program import MAX_COEFFICIENT, OBJECTIVE, Affine, any_of
 from odtdsl.base.diagnostics.model import error
-from odtdsl.problem.ir.forms import Additive, DepthStage, LinearStage, StageForm
+from odtdsl.problem.ir.forms import (
+    Additive,
+    DepthStage,
+    LinearStage,
+    RegressionStage,
+    StageForm,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -31,12 +38,15 @@ class Goal:
         y: integer coefficients without a common divisor, no constant.
     constant, grid, scale
         The value is `(constant + grid * y) / scale`.
+    loose
+        How many steps it may lie beside y: losses of numbers are rounded to whole ones.
     """
 
     cost: Affine
     constant: int
     grid: int
     scale: int
+    loose: int = 0
 
     def value(self, y: int) -> Fraction:
         """The value of the stage at a value of the objective's integer column sum."""
@@ -45,20 +55,22 @@ class Goal:
     def steps(self, value: Fraction) -> int:
         """The y of a value on the grid."""
         scaled = value * self.scale - self.constant
-        return int(scaled // self.grid)
+        return int(scaled // self.grid) + self.loose
 
     def lower_bound(self, bound: float) -> Fraction | None:
         """A solver's bound of y, forgiven its rounding errors, as a bound of the value."""
         if bound == -inf:
             return None
-        return self.value(ceil(bound - max(1e-5, 1e-9 * abs(bound))))
+        return self.value(ceil(bound - max(1e-5, 1e-9 * abs(bound))) - self.loose)
 
 
 def measures_of(stage: StageForm) -> list[Additive]:
     """All measures of a stage."""
     if isinstance(stage, DepthStage):
         return []
-    assert isinstance(stage, LinearStage), "supports() refuses number targets"
+    if isinstance(stage, RegressionStage):
+        return [stage.rest]
+    assert isinstance(stage, LinearStage), "quotients are asked for as sums"
     return [stage.measure, *(part for _, parts in stage.maxima for part in parts)]
 
 
@@ -72,7 +84,9 @@ def lower_stage(encoding: Encoding, stage: StageForm, index: int) -> Goal:
     """
     if isinstance(stage, DepthStage):
         return _goal(_depth(encoding, index), 1)
-    assert isinstance(stage, LinearStage), "supports() refuses number targets"
+    if isinstance(stage, RegressionStage):
+        return _of_loss(encoding, stage)
+    assert isinstance(stage, LinearStage), "quotients are asked for as sums"
     scale = stage.measure.denominator
     commons: list[int] = []
     for factor, parts in stage.maxima:
@@ -90,6 +104,26 @@ def lower_stage(encoding: Encoding, stage: StageForm, index: int) -> Goal:
         spent = encoding.charges.total(encoding, paths, OBJECTIVE)
         cost.add(spent, scale // paths.whole_denominator)
     return _goal(cost, scale)
+
+
+def _of_loss(encoding: Encoding, stage: RegressionStage) -> Goal:
+    """A loss of numbers and the prices beside it, in whole steps of the loss."""
+    assert isinstance(encoding, NumberFlow), "only trees of numbers have losses"
+    rest, under = encoding.of_model(stage.rest), stage.rest.denominator
+    prices = {column: Fraction(price, under) for column, price in rest.terms.items() if price}
+    found = encoding.lost(stage.loss, tuple(prices.values()))
+    cost = found.cost.copy()
+    for column, price in prices.items():
+        cost.add_term(column, round(price / found.step))
+    constant = Fraction(rest.constant, under)
+    scale = lcm(constant.denominator, found.step.denominator)
+    return Goal(
+        cost=Affine(terms={c: v for c, v in cost.terms.items() if v}),
+        constant=int(constant * scale),
+        grid=int(found.step * scale),
+        scale=scale,
+        loose=found.loose,
+    )
 
 
 def _goal(cost: Affine, scale: int) -> Goal:
@@ -154,7 +188,7 @@ def bound_by_parts(
     """A bound of a stage from those of its measures; `several` as in `charges.most_spent`."""
     if isinstance(stage, DepthStage):
         return Fraction(0)
-    assert isinstance(stage, LinearStage), "supports() refuses number targets"
+    assert isinstance(stage, LinearStage), "losses of numbers have no such bound"
     value = least(stage.measure)
     for factor, parts in stage.maxima:
         value += factor * max(least(part) for part in parts)

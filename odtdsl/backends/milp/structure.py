@@ -296,7 +296,7 @@ class Structure(Splits):
             if point[active] > 0.5:
                 tests[node] = self._decode_test(node, point)
         labels = {
-            slot: int(np.argmax([point[column] for column in columns.tolist()]))
+            slot: int(np.argmax(point[columns])) if len(columns) else -1
             for slot, columns in enumerate(self.label)
         }
         return read_tree(self.perfect, tests, labels)
@@ -333,5 +333,6 @@ class Structure(Splits):
                 return None
             reach[2 * node + 1], reach[2 * node + 2] = here[left], here[~left]
         for slot, label in placed.labels.items():
-            values[int(self.label[slot, label])] = 1
+            if label >= 0:
+                values[int(self.label[slot, label])] = 1
         return values

@@ -53,7 +53,7 @@ keeps its linear programs to, a column then moves none by more than a tenth of a
 
 def fits(core: Core, depth: int) -> bool:
     """Whether the trees of a problem have few enough subtrees, and no order of predictions."""
-    if not 1 <= depth <= MAX_SUBTREE_DEPTH:
+    if core.targets is not None or not 1 <= depth <= MAX_SUBTREE_DEPTH:
         return False
     if any(isinstance(x.atom, Monotone) for clause in core.clauses for x in clause.literals):
         return False
@@ -335,7 +335,11 @@ class WholeSubtrees(Formulation):
         return [("diagrams", "its columns are subtrees of trees")]
 
     def same_as_default(self, core: Core) -> str:
-        """Where the subtrees are too many."""
+        """Where the subtrees are too many, or their leaves predict numbers."""
+        if core.targets is not None:
+            return (
+                "of trees of numbers `milp` has columns for whole leaves, whatever the formulation"
+            )
         if fits(core, deepest(core)):
             return ""
         return (

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from odtdsl.backends.base import EXACT, Objection, Support
 from odtdsl.backends.needs import SKELETON, form_of
+from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (
     Core,
+    DepthStage,
     Form,
     Monotone,
+    OutputSet,
 )
 from odtdsl.problem.ir.intervals import FULL
 from odtdsl.problem.ir.problem import DiagramSkeleton, TreeSkeleton
@@ -18,24 +23,16 @@ def _costly(reason: str) -> Support:
     return Support(level="costly", reason=reason)
 
 
-def _no(reason: str) -> Support:
-    return Support(level="unsupported", reason=reason)
-
-
 _CHOICE = _costly("a disjunction needs one more binary column per literal and instance")
-
-_UNSUPPORTED = {
-    Form.REGRESSION: "a program can choose one of a few labels for a leaf, but not a number",
-    Form.LOSS_BOUND: "leaves predict numbers, and a program can choose only labels",
-    Form.OBJECTIVE_LOSS: "leaves predict numbers, and a program can choose only labels",
-    Form.OUTPUT_SET: "leaves predict numbers, and a program can choose only labels",
-}
 
 _MARGIN = "a column per row and layer, and large coefficients; hyperplanes leave a margin of 0.0001"
 
 _PER_ROW = "a column per pattern, split and feature with a cost"
 
+_PER_SET = "a column for every set of rows that a leaf may hold: few candidates or a small depth"
+
 _COSTLY = {
+    Form.REGRESSION: _PER_SET,
     Form.MONOTONE: "every pair of leaves is compared, and the columns for thresholds grow with the"
     " square of a feature's values",
     Form.PATH_TOTAL: _PER_ROW,
@@ -60,6 +57,7 @@ _IN_CHOICES = frozenset(
         Form.MONOTONE,
         Form.PATH_TOTAL,
         Form.MAXIMA_BOUND,
+        Form.LOSS_BOUND,
     }
 )
 """The atoms: forms that may stand inside a disjunction."""
@@ -67,8 +65,6 @@ _IN_CHOICES = frozenset(
 
 def flow_supports(form: Form, *, inside_or: bool) -> Support:
     """Whether the pattern-flow model expresses a form."""
-    if form in _UNSUPPORTED:
-        return _no(_UNSUPPORTED[form])
     if inside_or and form in _IN_CHOICES:
         return _CHOICE if form not in _COSTLY else _costly(f"{_COSTLY[form]}; {_CHOICE.reason}")
     if form in _COSTLY:
@@ -142,3 +138,40 @@ def beyond_planes(core: Core) -> tuple[Objection, ...]:
         if one.allowed and one.allowed != FULL
     ]
     return tuple(dict.fromkeys(found))
+
+
+def beyond_numbers(core: Core) -> Iterator[Objection]:
+    """What the model of trees of numbers does not say, and sets of rows that are too many."""
+    if core.targets is None:
+        return
+    if isinstance(core.skeleton, DiagramSkeleton) or core.skeleton.splits == "hyperplane":
+        reason = "number targets are for trees whose splits test one feature"
+        yield Objection(form=Form.REGRESSION, origin=SKELETON, reason=reason)
+        return
+    for clause in core.clauses:
+        kinds = {type(literal.atom) for literal in clause.literals}
+        if Monotone in kinds:
+            reason = "the numbers of leaves are not compared over the whole feature space"
+            yield Objection(form=Form.MONOTONE, origin=clause.origin, reason=reason)
+        if OutputSet in kinds and len(kinds) > 1:
+            reason = "outputs cannot depend on rows or columns"
+            yield Objection(form=Form.OUTPUT_SET, origin=clause.origin, reason=reason)
+    yield from _too_many_sets(core)
+
+
+def _too_many_sets(core: Core) -> Iterator[Objection]:
+    from odtdsl.backends.milp.lowering import MAX_MODEL_DEPTH, deepest
+    from odtdsl.backends.milp.row_sets import fit
+
+    if isinstance(core.objective[0], DepthStage):
+        return  # the search is for a small one
+    try:
+        depth = deepest(core)
+    except OdtError:
+        depth = MAX_MODEL_DEPTH
+    if not fit(core, depth):
+        reason = (
+            f"at depth {depth} leaves of numbers may hold too many sets of rows; write"
+            " `candidates * at quantiles 3`, or a smaller depth"
+        )
+        yield Objection(form=Form.REGRESSION, origin=SKELETON, reason=reason)

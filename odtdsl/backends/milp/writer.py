@@ -11,6 +11,7 @@ from odtdsl.backends.milp.diagram_search import LoweredDiagram, lower_diagram
 from odtdsl.backends.milp.formulation import PATTERN, Formulation
 from odtdsl.backends.milp.layers import layers_of
 from odtdsl.backends.milp.lowering import MAX_MODEL_DEPTH, Lowered, deepest
+from odtdsl.backends.milp.number_flow import NumberFlow
 from odtdsl.backends.milp.program import (
     FREE,
     MAX_COEFFICIENT,
@@ -60,8 +61,9 @@ def hand_over(
     rest = range(len(kept) + 1, len(core.objective) if weighted else 0)
     choice = StageChoice(stage, tuple(enumerate(kept)), also=tuple(rest))
     lowered = _lowered(core, formulation, choice)
+    encoding = lowered.encoding
     goals = [] if lowered.goal is None or stage is None else [(stage, lowered.goal)]
-    goals += [(i, lower_stage(lowered.encoding, core.objective[i], i)) for i in rest]
+    goals += [(i, lower_stage(encoding, core.objective[i], i)) for i in rest]
     program, matrix = lowered.program, lowered.program.matrix()
     if isinstance(core.skeleton, DiagramSkeleton):
         layers = layers_of(core)
@@ -85,10 +87,11 @@ def hand_over(
         origins=matrix.origins,
         parts=_weighed(goals, program),
         kept=choice.kept,
-        pattern_of_row=lowered.encoding.patterns.of_row,
+        pattern_of_row=encoding.patterns.of_row,
         levels=tuple(level for _, level in sorted(levels)),
         column_ids=safe_names(core.columns),
         decode=lowered.decode,
+        row_sets=encoding.row_sets if isinstance(encoding, NumberFlow) else (),
     )
 
 
@@ -120,6 +123,7 @@ def _weighed(goals: list[tuple[int, Goal]], program: Program) -> tuple[Part, ...
                 grid=goal.grid,
                 scale=goal.scale,
                 weight=weight,
+                loose=goal.loose,
             )
         )
         if weight * max(map(abs, terms.values()), default=0) > MAX_COEFFICIENT:

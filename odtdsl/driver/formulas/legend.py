@@ -10,6 +10,7 @@ import numpy as np
 
 from odtdsl.backends.clauses.names import SpecNames
 from odtdsl.backends.programs import Handover, Part
+from odtdsl.predictors.wording import printable, rounded
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.rows import Rows
 
@@ -22,6 +23,7 @@ COLUMNS = {
     "cut": "node {0} tests {t} or above",
     "is": "node {0} tests {t}",
     "label": "slot {0} is a leaf and predicts {c}",
+    "leaf": "slot {0} is a leaf that holds the rows of {1}, and no others",
     "flow": "the rows of {0} reach slot {1}",
     "hit": "the rows of {0} reach slot {2}, which predicts {c}",
     "arc": "the {1} arc of node {0} leads to {2}",
@@ -54,6 +56,8 @@ ROWS = {
     "below": "a split stands below a split only",
     "leaves": "the number of leaves",
     "one_label": "a slot that is a leaf has one label",
+    "one_leaf": "a slot that is a leaf holds one set of rows",
+    "in_leaf": "the rows of a pattern reach a slot where it holds a set that they are in",
     "once": "the rows of a pattern reach one slot",
     "left": "rows reach what is left of a node only by a test that sends them left",
     "right": "rows reach what is right of a node only if its test does not send them left",
@@ -204,11 +208,25 @@ class Legend:
         yield "rows of a rule are named rule_NAME(place); a line above them says what they are"
         for index in range(self._core.n_classes):
             yield f"c{index} is class {self._names.label(index)}"
+        yield from self._row_sets()
         for index, numbers in enumerate(self.patterns):
             shown = ", ".join(map(str, numbers[:SHOWN_ROWS]))
             more = "" if len(numbers) <= SHOWN_ROWS else f", ... ({len(numbers)} rows)"
             yield f"p{index}: data row{'s' if len(numbers) > 1 else ''} {shown}{more}"
         yield from self._families()
+
+    def _row_sets(self) -> Iterator[str]:
+        """Of trees of numbers, what leaves may hold and predict."""
+        names = self._rows.problem.target.names
+        for index, one in enumerate(self.handed.row_sets):
+            said = ", ".join(
+                f"{printable(name)} = {rounded(value)}"
+                for name, value in zip(names, one.output, strict=True)
+            )
+            shown = ", ".join(f"p{x}" for x in one.patterns[:SHOWN_ROWS])
+            many = len(one.patterns)
+            more = "" if many <= SHOWN_ROWS else f", ... ({many} patterns)"
+            yield f"s{index}: a leaf of {shown}{more}; it predicts {said}"
 
     def value_lines(self) -> Iterator[str]:
         """How the values of the stages follow from the file's objective."""
@@ -222,7 +240,8 @@ class Legend:
             yield f"objective of this file = {total}; solve it with an optimality gap of 0"
         for part in parts:
             name = "objective of this file" if len(parts) == 1 else f"y{part.stage + 1}"
-            yield f"{stages[part.stage].text}: {self._value(part, name)}"
+            near = f", to {part.loose} steps" if part.loose else ""
+            yield f"{stages[part.stage].text}: {self._value(part, name)}{near}"
         left = stages[len(self.handed.kept) + len(parts) :]
         if left:
             told = " then ".join(stage.text for stage in left)
@@ -284,6 +303,7 @@ class Legend:
                 ],
             },
             "classes": {f"c{i}": self._names.label(i) for i in range(self._core.n_classes)},
+            **self._sets_to_json(),
             "patterns": {f"p{i}": list(numbers) for i, numbers in enumerate(self.patterns)},
             "columns": {name: self.column(name) for name in handed.column_names},
             "rows": [
@@ -300,6 +320,14 @@ class Legend:
                 for rule, names in rules.items()
             ],
         }
+
+    def _sets_to_json(self) -> dict[str, object]:
+        """What leaves of numbers may hold and predict."""
+        sets = {
+            f"s{i}": {"patterns": [f"p{x}" for x in one.patterns], "output": list(one.output)}
+            for i, one in enumerate(self.handed.row_sets)
+        }
+        return {"sets": sets} if sets else {}
 
 
 def taken_apart(name: str) -> tuple[str, tuple[str, ...]]:

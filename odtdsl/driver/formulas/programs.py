@@ -360,15 +360,16 @@ def _claims(
         )
     seen = evaluated(core, raw)
     values = {part.stage: seen.stage_value(core.objective[part.stage]) for part in handed.parts}
+    loose = 0.5 + sum(part.weight * part.loose for part in handed.parts)
     true = sum((part.weight * part.steps(values[part.stage]) for part in handed.parts), Fraction(0))
-    if handed.parts and true > total + max(0.5, room):
+    if handed.parts and true > total + max(loose, room):
         raise error(
             "U230",
             f"the solution's values make the objective {total:g}, but that of its model is"
             f" {float(true):g}",
             helps=(_SAME,),
         )
-    if handed.parts and true < total - max(0.5, room):
+    if handed.parts and true < total - max(loose, room):
         yield Diagnostic(
             code="U232",
             severity="warning",

@@ -41,14 +41,19 @@ def rounding(core: Core, loss: TargetLoss) -> Fraction:
 
 def loss_of(core: Core, loss: TargetLoss, predicted: FloatArray) -> Fraction:
     """The value of a loss for predictions: float64 (n_rows, n_targets)."""
+    return lost(core, loss, np.arange(core.n_rows), predicted)
+
+
+def lost(core: Core, loss: TargetLoss, rows: IntArray, predicted: FloatArray) -> Fraction:
+    """What some rows add to a loss by their predictions: float64 (n_rows or 1, n_targets)."""
     assert core.targets is not None, "a loss of number targets has targets"
     total = Fraction(0)
-    weight, masses = loss.total, loss.masses
+    weight, masses, targets = loss.total, loss.masses[rows], core.targets[rows]
     for index, factor in enumerate(loss.factors):
         if factor:
-            apart = core.targets[:, index] - predicted[:, index]
+            apart = targets[:, index] - predicted[:, index]
             if loss.kind == "poisson":
-                each = deviance(core.targets[:, index], predicted[:, index])
+                each = deviance(targets[:, index], predicted[:, index])
             else:
                 each = apart * apart if loss.kind == "squared" else np.abs(apart)
             each = np.where(masses != 0, each, 0.0)  # what weighs nothing may be infinite

@@ -28,6 +28,14 @@ def fitted(core: Core, tree: RawTree) -> RawTree:
     return _fitted(core, found, tree, np.arange(core.n_rows))
 
 
+def best_output(core: Core, rows: IntArray) -> tuple[float, ...]:
+    """The best feasible output of a leaf of these rows; NaN where none is feasible."""
+    found = feasible_set(core)
+    if found is None:
+        return regression.leaf_output(core, rows)
+    return _best_output(core, found, rows)
+
+
 def _fitted(core: Core, found: FeasibleSet, tree: RawTree, rows: IntArray) -> RawTree:
     if isinstance(tree, RawLeaf):
         return RawLeaf(output=_best_output(core, found, rows)) if rows.size else tree
