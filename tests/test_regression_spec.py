@@ -56,7 +56,7 @@ def codes(text: str, **frame: list[Any]) -> list[str]:
         ("minimize mse rule a: forall leaf: y <= 3 rule b: forall leaf: y >= 4", "R112"),
         ("minimize mse rule a: forall leaf: purity >= 50%", "T219"),
         ("minimize mse rule a: increasing(x)", "B102"),
-        ("minimize mse solve using milp", "B102"),
+        ("minimize mse solve using sat", "B102"),
         ("minimize poisson solve using greedy(split = relaxed 2)", "B102"),
         ("minimize poisson rule a: forall leaf: y <= 0", "R114"),
     ],
@@ -72,7 +72,8 @@ def test_targets_that_are_no_numbers_are_told() -> None:
     assert codes("data frame\ntarget k\ntree depth <= 2\nminimize mse") == ["T219"]
     several = "data frame\ntarget x, y: number\ntree depth <= 2\nminimize mse"
     assert codes(several + "\nrule a: forall leaf: x * y <= 3") == ["R104"]
-    assert codes(several.replace("mse", "mse(x)")) == ["B102"]
+    one = several.replace("mse", "mse(x) solve using exact")
+    assert codes(one) == ["B102"]
 
 
 @pytest.mark.parametrize(

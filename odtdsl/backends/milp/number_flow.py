@@ -12,8 +12,8 @@ the set of those that flow to t has a 1. A loss is the sum of `leaf(t,S)` times 
 for squared and absolute errors and deviances alike, with one or many outputs, on grids, and
 under any rules on outputs.
 
-Losses are floats. They are written in whole steps of a power of ten, `DIGITS` of them at most in
-the loss of one leaf; what that may be off stands in `Lost.loose`.
+Losses are floats. They are written in whole steps, of which the loss of one leaf has some
+millions (see `DIGITS`); what a sum may be off stands in `Lost.loose`.
 
 References: the columns are those of set partitioning, as in Firat et al., "Column generation
 based heuristic for learning classification trees" (2020), here of all leaves and with the tests.
@@ -42,7 +42,8 @@ from odtdsl.problem.ir.regression import INFINITE, allowance, lost
 from odtdsl.problem.outputs.leaves import best_output, fitted
 
 DIGITS = 7
-"""Of the largest loss of a leaf: what solvers' tolerances leave of a sum."""
+"""The largest loss of a leaf has at most a one with so many zeros as steps: what solvers'
+tolerances leave of a sum."""
 
 BLURRED = 10
 """Steps of so large sums that solvers' tolerances may hide."""
@@ -176,8 +177,7 @@ class NumberFlow(PatternFlow):
         each = self._of_sets(loss)
         known = [abs(x) for x in each.tolist() if math.isfinite(x)]
         largest = max([*known, *(float(abs(price)) for price in beside)], default=0.0)
-        digits = DIGITS - math.ceil(math.log10(largest)) if largest else 0
-        step = Fraction(10) ** -digits
+        step = _step(largest)
         steps = [round(Fraction(x) / step) if math.isfinite(x) else None for x in each.tolist()]
         prices = len(self.active) + 1 if beside else 0
         loose = (self.perfect.n_leaves + prices) // 2 + 1
@@ -221,6 +221,14 @@ class NumberFlow(PatternFlow):
                 return False
             point[self.leaf[slot][place]] = 1
         return True
+
+
+def _step(largest: float) -> Fraction:
+    """The least of 1, 2, 5, 10, ... and their tenths that makes at most `DIGITS` zeros of it."""
+    if not largest:
+        return Fraction(1)
+    tens = Fraction(10) ** (math.floor(math.log10(largest)) - DIGITS)
+    return next(x * tens for x in (1, 2, 5, 10, 20) if largest <= x * tens * 10**DIGITS)
 
 
 class NumberRules(FlowRules):

@@ -291,6 +291,7 @@ class Legend:
                         "constant": self._core.objective[part.stage].sign * part.constant,
                         "step": self._core.objective[part.stage].sign * part.grid,
                         "divided_by": part.scale,
+                        **({"within": part.loose} if part.loose else {}),
                     }
                     for part in handed.parts
                 ],

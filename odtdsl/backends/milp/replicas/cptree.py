@@ -477,7 +477,10 @@ class CpRules(Rules):
 
 _ABSENT = {
     Form.DIAGRAM: "the study has trees only",
-    Form.REGRESSION: "the study predicts classes",
+    **dict.fromkeys(
+        (Form.REGRESSION, Form.OUTPUT_SET, Form.LOSS_BOUND, Form.OBJECTIVE_LOSS),
+        "the study predicts classes",
+    ),
     Form.TREE_UNBOUNDED: "the study fixes the number and length of branches",
     Form.MISSING_BRANCH: "the study has no missing cells",
     Form.ROOT: "the study has no rules on the root",
