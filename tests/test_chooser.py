@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from click.testing import CliRunner
 from test_report_browser import browser  # noqa: F401
 
@@ -123,4 +124,105 @@ def test_wishes_filter_and_solve_as_rules(browser: Any, tmp_path: Path) -> None:
     last = browser.execute_script("return document.getElementById('tree').textContent")
     assert len(kept) == 1 or first != last
     assert browser.execute_script("return window.pwned") is None
+    assert browser.get_log("browser") == []
+
+
+CLICKS = """
+const done = arguments[arguments.length - 1];
+const painted = () => new Promise((then) => requestAnimationFrame(() => {
+  const channel = new MessageChannel();
+  channel.port1.onmessage = then;
+  channel.port2.postMessage(0);
+}));
+const least = {};
+async function time(what, act) {
+  await painted();
+  const began = performance.now();
+  act();
+  await painted();
+  least[what] = Math.min(least[what] ?? Infinity, performance.now() - began);
+}
+const set = (field, value) => () => {
+  field.value = value;
+  field.dispatchEvent(new Event("input", {bubbles: true}));
+};
+(async () => {
+  for (let round = 0; round < 3; round += 1) {
+    for (const field of document.querySelectorAll("#features select")) {
+      for (const wish of ["yes", "no", "root", ""]) {
+        await time(`${field.parentNode.textContent.slice(0, 9)} ${wish}`, set(field, wish));
+      }
+    }
+    for (const field of document.querySelectorAll("#bounds input")) {
+      for (const most of ["5", "45", ""]) {
+        await time(`${field.parentNode.textContent.slice(0, 9)} ${most}`, set(field, most));
+      }
+    }
+    for (const at of [0, 100, 199]) {
+      const option = document.getElementById("list").children[at];
+      await time(`tree ${at}`, () => option.click());
+    }
+    await time("clear", () => document.querySelector("button[type=reset]").click());
+  }
+  done(least);
+})();
+"""
+
+
+@pytest.mark.nightly
+def test_a_click_among_ten_thousand_trees_takes_no_tenth_of_a_second(
+    browser: Any,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    rng = np.random.default_rng(8)
+    columns = {f"x{j}": rng.integers(0, 4, 200) for j in range(10)}
+    truth = (columns["x0"] > 1) ^ (columns["x1"] > 2) ^ (rng.random(200) < 0.2)
+    with (tmp_path / "rows.csv").open("w") as file:
+        file.write(",".join([*columns, "y"]) + "\n")
+        for row in zip(*columns.values(), truth, strict=True):
+            file.write(",".join(map(str, map(int, row))) + "\n")
+    spec = (
+        'data "rows.csv"\ntarget y: class\ngroup low = x2 <= 1\ntree depth <= 3\n'
+        "minimize errors + leaves\n"
+    )
+    analysis = odtdsl.parse(spec, base=tmp_path).analyse()
+    found = alternatives(analysis, near=parse_near("30%"), most=10_000)
+    assert len(found.trees) == 10_000
+    path = tmp_path / "chooser.html"
+    path.write_text(page(found, analysis), encoding="utf-8")
+    browser.get_log("browser")
+    browser.get(path.as_uri())
+    browser.set_script_timeout(120)
+    least = browser.execute_async_script(CLICKS)
+    assert len(least) > 50
+    assert max(least.values()) < 100, sorted(least.items(), key=lambda one: -one[1])[:5]
+
+    def keys(*some: str) -> None:
+        ActionChains(browser).send_keys(*some).perform()
+
+    def to(query: str) -> None:
+        for _ in range(60):
+            if browser.execute_script("return document.activeElement.matches(arguments[0])", query):
+                return
+            keys(Keys.TAB)
+        raise AssertionError(f"Tab does not reach {query}")
+
+    to("#bounds input")
+    keys("5")
+    to("#features label:nth-child(3) select")
+    keys("must be u")
+    to("#list")
+    keys(Keys.END)
+    to("#copy")
+    keys(Keys.ENTER)
+    assert browser.execute_script("return document.getElementById('copy').textContent") == "Copied"
+    rules = browser.execute_script("return document.getElementById('rules').value")
+    assert rules.startswith("rule chosen_1: leaves <= 5\nrule chosen_2: uses(x")
+    first = browser.execute_script("return document.getElementById('tree-0').textContent")
+    best = odtdsl.parse(spec + rules + "\n", base=tmp_path).solve()
+    assert best.objective is not None
+    assert best.objective <= int(first.split(";")[0])
     assert browser.get_log("browser") == []

@@ -115,6 +115,7 @@ function filter() {
 }
 
 function drawRules(wished, limits) {
+  by("copy").textContent = "Copy the rules";
   const lines = [];
   bounds.forEach((bound, b) => {
     if (limits[b] < Infinity) {
@@ -145,9 +146,9 @@ function drawList() {
   passing.slice(0, SHOWN).forEach((at, place) => {
     const tree = page.trees[at];
     const value = tree.value.join(", ");
-    const first = rootOf(at) < 0 ? "no question" : page.features[rootOf(at)].name;
+    const asked = [...tested[at]].map((feature) => page.features[feature].name).join(", ");
     const leaves = `${tree.leaves} ${tree.leaves === 1 ? "leaf" : "leaves"}`;
-    const option = put(list, "div", `${value}; ${leaves}; depth ${tree.depth}; ${first}`);
+    const option = put(list, "div", `${value}; ${leaves}; ${asked || "no question"}`);
     option.id = `tree-${place}`;
     option.setAttribute("role", "option");
     option.addEventListener("click", () => choose(place));
@@ -218,11 +219,8 @@ by("list").addEventListener("keydown", (event) => {
   }
 });
 by("copy").addEventListener("click", () => {
-  by("rules").select();
-  const done = () => { by("copy").textContent = "Copied"; };
-  if (navigator.clipboard) {
-    navigator.clipboard.writeText(by("rules").value).then(done, () => {});
-  }
+  by("rules").select(); // and copied as by Ctrl-C: a page in a sandbox has no other clipboard
+  by("copy").textContent = document.execCommand("copy") ? "Copied" : "Copy them by Ctrl-C";
 });
 
 const within = page.near ? `within ${page.near} of the best` : "as good as the best";
