@@ -368,9 +368,28 @@ def test_regressors_take_one_target_or_several() -> None:
         assert odt.OptimalTreeRegressor(criterion=criterion).fit(X, y[:, 0]).score(X, y[:, 0]) > 0.9
     X[3, 0] = np.nan
     with pytest.raises(ValueError, match="NaN"):
-        one.fit(X, y)
+        odt.OptimalTreeRegressor(missing="refuse").fit(X, y)
     dropped = odt.OptimalTreeRegressor(max_depth=1, missing="drop").fit(X, y)
     assert dropped.predict(X).shape == (30, 2)
+
+
+def test_every_estimator_of_trees_takes_missing_cells_and_proves() -> None:
+    rng = np.random.RandomState(0)
+    X = rng.rand(40, 3)
+    X[rng.rand(40, 3) < 0.2] = np.nan
+    number = rng.rand(40)
+    times = np.array(list(zip(number > 0.3, number + 1, strict=True)), dtype="?,f8")
+    rewards = pd.DataFrame(rng.rand(40, 2), columns=["drug", "placebo"])
+    for estimator, y in (
+        (odt.OptimalTreeClassifier, number > 0.5),
+        (odt.OptimalTreeRegressor, number),
+        (odt.OutputConstrainedTreeRegressor, number),
+        (odt.OptimalSurvivalTree, times),
+        (odt.OptimalPolicyTree, rewards),
+    ):
+        tree = estimator(max_depth=2).fit(X, y)
+        assert tree.result_.status == "optimal", estimator
+        assert len(tree.predict(X)) == 40, estimator
 
 
 def test_outputs_obey_the_rules() -> None:

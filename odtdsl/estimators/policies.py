@@ -84,7 +84,7 @@ min_samples_split, missing, time_limit, backend, random_state, n_jobs
         min_samples_split: int | float = 2,
         cost_complexity: float = 0.0,
         objective: Any = None,
-        missing: str = "refuse",
+        missing: str = "branch",
         time_limit: Any = AUTO,
         backend: str | None = None,
         random_state: Any = None,

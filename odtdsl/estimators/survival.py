@@ -105,7 +105,7 @@ time_limit, backend, random_state, n_jobs
         min_samples_leaf: int | float = 1,
         cost_complexity: float = 0.0,
         objective: Any = None,
-        missing: str = "refuse",
+        missing: str = "branch",
         time_limit: Any = AUTO,
         backend: str | None = None,
         random_state: Any = None,
