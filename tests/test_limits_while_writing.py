@@ -272,3 +272,23 @@ def test_rows_of_equal_ranks_are_of_one_kind() -> None:
         ranks = rng.integers(0, rng.integers(1, 40), shape).astype(np.uint32)
         kinds = np.unique(ranks, axis=1, return_inverse=True)[1]
         assert kinds_of_rows(ranks).tolist() == kinds.ravel().tolist()
+
+
+@pytest.mark.parametrize(("goal", "most"), [("mse", 1e-9), ("mae", 0.2), ("errors", 1e-9)])
+def test_a_limit_that_has_passed_leaves_a_whole_first_tree(goal: str, most: float) -> None:
+    """Where rows are many, the first tree is grown all the same. A leaf loses over 1."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(4000, 8)).round(3)
+    y = np.where(x[:, 0] > 0.2, 3.0, 0.0) + (x[:, 1] > 0) * (x[:, 2] > 0) * 2.0
+    columns: dict[str, object] = {f"x{f}": x[:, f] for f in range(8)}
+    kind = "class" if goal == "errors" else "number"
+    columns["y"] = [f"c{int(v)}" for v in y] if kind == "class" else y
+    text = f"data frame target y: {kind} tree depth <= 5 minimize {goal} solve using exact"
+    from odtdsl.driver import pipeline
+    from odtdsl.interfaces.api import parse as parsed
+
+    analysis = parsed(text).analyse(frame=columns)
+    made = pipeline.solve(analysis, seconds=50, began=time.monotonic() - 100)
+    value = made.stages[0].value
+    assert value is not None
+    assert value <= most

@@ -6,7 +6,9 @@ namespace odt {
 
 void Control::check() {
   looks_.fetch_add(1, std::memory_order_relaxed);
-  if (options_.time_limit >= 0 && seconds() > options_.time_limit) stopped_ = true;
+  if (options_.time_limit >= 0 &&
+      seconds() > options_.time_limit + grace_.load(std::memory_order_relaxed))
+    stopped_ = true;
   if (options_.work_limit > 0 && work() > options_.work_limit) stopped_ = true;
   // Only the calling thread may touch the interpreter.
   if (options_.interrupted && on_main_thread() && options_.interrupted()) stopped_ = true;

@@ -28,6 +28,7 @@ void NumberRows::make_cells(const Problem& p, const std::vector<std::uint32_t>& 
       counts[f][r + 1] = counts[f][r] + (may ? 1 : 0);
       if (may) bound[f].push_back(r + 1);
     }
+    cell[f].reserve(rows);
     for (std::uint32_t i : row) cell[f].push_back(counts[f][p.ranks(f)[i]]);
   }
   std::mt19937_64 random(20240229);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "odt/numbers_prune.hpp"
 
@@ -12,6 +13,7 @@ namespace {
 constexpr double kNone = std::numeric_limits<double>::infinity();
 constexpr double kMostWork = 1e8;     // of one search for a tree of depth two
 constexpr double kMostAtFirst = 3e7;  // of one level of such trees, before they are polished
+constexpr std::size_t kManyCells = std::size_t{1} << 20;
 constexpr std::size_t kMemory = std::size_t{1} << 15;  // trees that are remembered
 constexpr std::uint64_t kCheap =
     100000000;  // work of a narrow look after which a wide one is tried
@@ -53,13 +55,15 @@ void NumberAnytime::make_root() {
   root.order.resize(orders * root.rows);
   for (std::size_t f = 0; f < orders; ++f) {
     std::uint32_t* order = root.order.data() + f * root.rows;
-    for (std::uint32_t i = 0; i < root.rows; ++i) order[i] = i;
     if (f < data_.features) {
       const auto& cell = data_.cell[f];
-      std::stable_sort(order, order + root.rows,
-                       [&](std::uint32_t a, std::uint32_t b) { return cell[a] < cell[b]; });
+      std::vector<std::uint32_t> ends(data_.counts[f].back() + 2, 0);
+      for (std::uint32_t c : cell) ++ends[c + 1];
+      std::partial_sum(ends.begin(), ends.end(), ends.begin());
+      for (std::uint32_t i = 0; i < root.rows; ++i) order[ends[cell[i]]++] = i;
     } else {
       const auto& value = data_.value[f - data_.features];
+      std::iota(order, order + root.rows, 0u);
       std::stable_sort(order, order + root.rows,
                        [&](std::uint32_t a, std::uint32_t b) { return value[a] < value[b]; });
     }
@@ -477,7 +481,11 @@ void NumberAnytime::begin() {
   const View& root = views_[0];
   if (root.rows < data_.least || root.rows == 0) return;
   offer(leaf(root));
-  if (depth_ > 0 && leaves_ != 1) offer(grow(root, {0, depth_}, now_->value, {0, 0, false}));
+  if (depth_ == 0 || leaves_ == 1) return;
+  // On many rows a shallow tree is told before a whole one.
+  if (depth_ > 3 && root.rows * data_.features > kManyCells)
+    offer(grow(root, {0, 2}, now_->value, {0, 0, false}));
+  offer(grow(root, {0, depth_}, now_->value, {0, 0, false}));
 }
 
 bool NumberAnytime::run(double target, const SharedTree<double>* others) {

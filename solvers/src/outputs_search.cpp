@@ -182,7 +182,9 @@ void OutputRoot::begin_beside(int leaves) {
                                               if (beside_.shared.offer(value, plan))
                                                 story_.better(value + floor_, plan);
                                             });
+  control_.grow_first(o_.start.empty());
   finder_->begin();
+  control_.grow_first(false);
 }
 
 // Every lane searches on its own, with its own cache: the answer does not depend on who is faster.
@@ -367,9 +369,9 @@ RegressionResult OutputRoot::run() {
   bool stopped = false;
   try {
     begin();
-    control_.check();
     const bool both = o_.prove && p_.model.none() && NumberBeside::suits(o_, whole.depth);
     if (both || !o_.prove) begin_beside(whole.leaves);
+    control_.check();
     if (!o_.prove) {
       improve();
     } else if (!p_.model.none()) {

@@ -26,13 +26,18 @@ class RegressionRoot {
   RegressionResult run();
 
  private:
-  void start(Shape goal);
+  void start();
+  void first_bound(Shape goal);
   void search(Shape goal);
   void stage(Shape shape, bool last);
   void evaluate_round(const Frontier& frontier);
   void offer(double value, const Plan& plan);
   void raise(double bound);
   bool close_enough() const;
+  // Whether the bound takes little beside growth.
+  bool soon_bounded(Shape goal) const {
+    return data_.points * static_cast<std::size_t>(goal.leaves) <= std::size_t{1} << 20;
+  }
   void begin_beside(int leaves);
   bool improve() { return finder_->run(problem_.leaf_price + data_.tolerance, &beside_.shared); }
   void take();
@@ -84,7 +89,9 @@ void RegressionRoot::begin_beside(int leaves) {
                                               if (beside_.shared.offer(value, plan))
                                                 story_.better(value + data_.offset, plan);
                                             });
+  control_.grow_first(options_.start.empty());
   finder_->begin();
+  control_.grow_first(false);
 }
 
 bool RegressionRoot::close_enough() const {
@@ -94,14 +101,13 @@ bool RegressionRoot::close_enough() const {
          gap <= options_.relative_gap * std::fabs(value_ + data_.offset);
 }
 
-void RegressionRoot::start(Shape goal) {
+void RegressionRoot::start() {
   const std::size_t threads = static_cast<std::size_t>(std::max(1, options_.threads));
   const std::size_t memory = options_.memory_limit ? options_.memory_limit : std::size_t{1} << 29;
   for (std::size_t i = 0; i < threads; ++i)
     lanes_.push_back(std::make_unique<RegressionSearch>(data_, control_, memory / threads));
   if (threads > 1) workers_ = std::make_unique<Workers>(static_cast<int>(threads));
-  bound_ =
-      lanes_[0]->scan().clusters(view_, std::min<int>(goal.leaves, static_cast<int>(data_.points)));
+  bound_ = problem_.leaf_price;
   story_.higher(bound_ + data_.offset);
   if (std::isfinite(options_.upper_bound)) {
     const double slack = 2 * data_.tolerance + 1e-12 * std::fabs(options_.upper_bound);
@@ -110,6 +116,12 @@ void RegressionRoot::start(Shape goal) {
   if (options_.start.empty()) return;
   const Plan plan = plan_of_tree(problem_, options_.start);
   offer(finish(data_, view_, control_, plan).value - data_.offset, plan);
+}
+
+// What trees with so many leaves lose by their targets alone.
+void RegressionRoot::first_bound(Shape goal) {
+  raise(lanes_[0]->scan().clusters(view_,
+                                   std::min<int>(goal.leaves, static_cast<int>(data_.points))));
 }
 
 // Every lane searches on its own, with its own cache: the answer does not depend on who is faster.
@@ -187,7 +199,7 @@ RegressionResult RegressionRoot::run() {
       plan_ = Plan::leaf();
     } else {
       view_.make_root(data_);
-      start(goal);
+      start();
       const bool both = options_.prove && NumberBeside::suits(options_, goal.depth);
       // Of few cuts a tree of depth three is proven about as soon as one is grown.
       const bool quick = both && goal.depth == 3 && lanes_[0]->scan().tells_sides(view_);
@@ -197,6 +209,7 @@ RegressionResult RegressionRoot::run() {
           if (!finder_) begin_beside(goal.leaves);
           return improve();
         });
+      if (options_.prove || soon_bounded(goal)) first_bound(goal);
       if (options_.prove)
         search(goal);
       else

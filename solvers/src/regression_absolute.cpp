@@ -16,7 +16,8 @@ class AbsoluteScan : public RegressionScan {
       : data_(data),
         price_(data.problem.leaf_price),
         tolerance_(data.tolerance),
-        control_(control) {}
+        control_(control),
+        cluster_(control) {}
 
   double leaf(const RegressionView& view) override;
   Pick stump(const RegressionView& view, int state) override;

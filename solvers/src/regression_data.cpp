@@ -42,6 +42,7 @@ void RegressionData::make_cells(const std::vector<std::uint32_t>& rows) {
       of_rank[r] = static_cast<std::uint32_t>(bound[f].size());
       if (free || p.allowed[f][r]) bound[f].push_back(r + 1);
     }
+    cell[f].reserve(rows.size());
     for (std::uint32_t i : rows) cell[f].push_back(of_rank[p.ranks(f)[i]]);
   }
 }
@@ -69,6 +70,11 @@ void RegressionData::make_tests() {
 // Groups of equal rows, each by its positions in `cell`, in the order of their first rows.
 void RegressionData::merge(std::size_t rows,
                            std::vector<std::vector<std::uint32_t>>& groups) const {
+  if (problem.absolute() || problem.sized()) {  // each row stands alone
+    groups.resize(rows);
+    for (std::uint32_t i = 0; i < rows; ++i) groups[i] = {i};
+    return;
+  }
   std::vector<std::uint64_t> mark(rows, 0);
   for (const auto& column : cell)
     for (std::size_t i = 0; i < rows; ++i) {
@@ -80,13 +86,12 @@ void RegressionData::merge(std::size_t rows,
                        [&](const auto& column) { return column[a] == column[b]; });
   };
   std::unordered_multimap<std::uint64_t, std::size_t> known;
+  known.reserve(rows);
   for (std::uint32_t i = 0; i < rows; ++i) {
     std::size_t group = groups.size();
-    if (!problem.absolute() && !problem.sized()) {
-      const auto range = known.equal_range(mark[i]);
-      for (auto at = range.first; at != range.second; ++at)
-        if (alike(groups[at->second][0], i)) group = at->second;
-    }
+    const auto range = known.equal_range(mark[i]);
+    for (auto at = range.first; at != range.second; ++at)
+      if (alike(groups[at->second][0], i)) group = at->second;
     if (group == groups.size()) {
       groups.emplace_back();
       known.emplace(mark[i], group);

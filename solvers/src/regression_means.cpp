@@ -33,7 +33,8 @@ class MeanScan : public RegressionScan {
       : data_(data),
         price_(data.problem.leaf_price),
         tolerance_(data.tolerance),
-        control_(control) {}
+        control_(control),
+        cluster_(control) {}
 
   double leaf(const RegressionView& view) override { return loss<kCounts>(view.total) + price_; }
   Pick stump(const RegressionView& view, int state) override;

@@ -325,6 +325,12 @@ void take(const Problem& problem, const LossModel& loss, const RootAnswer& answe
   }
 }
 
+// Whether a tree is grown before anything is proven.
+bool grows_first(const Problem& p, const Options& options) {
+  if (!options.start.empty()) return false;
+  return options.method == 3 || (Beside::suits(p, options) && !suits_bits(p, options));
+}
+
 void solve_general(const Problem& problem, const Kernels& kernels, Control& control,
                    Result& result) {
   const bool enough = problem.rows >= static_cast<std::size_t>(problem.leaf_rows);
@@ -334,6 +340,7 @@ void solve_general(const Problem& problem, const Kernels& kernels, Control& cont
     const RootAnswer start = first_answer(problem, loss, control, result);
     return take(problem, loss, solve_by_counts(problem, loss, control, result, start), result);
   }
+  control.grow_first(enough && grows_first(problem, control.options()));
   const Dataset data(problem, kernels, &control);
   ProofLog log;
   if (certify) control.log = &log;

@@ -473,6 +473,7 @@ void Anytime<R>::first_trees(Loss target) {
                          How{Impurity::gini, cap, 0}, How{Impurity::entropy, cap, 0}}) {
     if (best_value_ <= target) return;
     offer(grow(root, top_, limit(), how));
+    control_.grow_first(false);
   }
   if (top_.depth <= 2) offer(bottom(root, top_, limit(), {Impurity::gini, all, 0}));
 }

@@ -7,10 +7,14 @@
 #include <cstddef>
 #include <vector>
 
+#include "odt/control.hpp"
+
 namespace odt {
 
 class ClusterBound {
  public:
+  explicit ClusterBound(Control& control) : control_(control) {}
+
   // Least cost of at most `most` clusters, each of them for `price`. cost(a, b): of the points a ..
   // b - 1 in one cluster.
   template <class Cost>
@@ -51,13 +55,23 @@ class ClusterBound {
         }
       }
       now_[mid] = least;
+      look(std::min(last + 1, mid) - std::min(first, mid));
       if (mid > low) layer(low, mid - 1, first, where, cost);
       low = mid + 1;
       first = where;
     }
   }
 
+  void look(std::size_t costs) {
+    constexpr std::size_t kMany = 1 << 14;
+    if ((looked_ += costs) < kMany) return;
+    control_.poll(looked_);
+    looked_ = 0;
+  }
+
+  Control& control_;
   std::vector<double> before_, now_;
+  std::size_t looked_ = 0;
 };
 
 }  // namespace odt

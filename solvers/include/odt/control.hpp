@@ -68,6 +68,10 @@ class Control {
 
   void check();
 
+  // A first tree is grown in any case, unless that takes `kGrace` seconds beyond the limit.
+  static constexpr double kGrace = 5;
+  void grow_first(bool growing) { grace_.store(growing ? kGrace : 0, std::memory_order_relaxed); }
+
   // A search that runs beside this one, and which of the two the calling thread belongs to.
   SharedBest* shared = nullptr;
   ProofLog* log = nullptr;  // where bounds are written down for a certificate
@@ -119,6 +123,7 @@ class Control {
   mutable std::mutex telling_;
   std::atomic<std::uint64_t> work_{0}, beside_{0}, looks_{0}, next_look_;
   std::atomic<bool> stopped_{false};
+  std::atomic<double> grace_{0};
 };
 
 }  // namespace odt
