@@ -19,13 +19,24 @@ from scale import SCALE, scaled
 
 import odtdsl
 from odtdsl.backends.base import Limits, Progress
+from odtdsl.backends.exact import paths
 from odtdsl.backends.exact.backend import Exact
 from odtdsl.backends.exact.ruled import Ruled, Rules
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.driver.choice import choose
 from odtdsl.problem.ir.evaluate import violations
 from odtdsl.problem.ir.expr import Scope
-from odtdsl.problem.ir.forms import Additive, Clause, Core, LinearStage, Link, SignedAtom
+from odtdsl.problem.ir.forms import (
+    Additive,
+    Budget,
+    Clause,
+    Core,
+    LinearStage,
+    Link,
+    PathMeasure,
+    Shared,
+    SignedAtom,
+)
 from odtdsl.problem.ir.problem import TreeSkeleton
 
 
@@ -52,6 +63,29 @@ def test_one_rule(kind: str) -> None:
         for seed in range(scaled(12, least=2))
     ]
     assert found.count("optimal") >= 4 * SCALE
+
+
+@pytest.mark.parametrize("kind", ["budget", "once", "shared"])
+def test_budgets_of_many_states(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """States of a level, as they are made where paths are too many to be compared."""
+    monkeypatch.setattr(paths, "MOST_COMPARED", 0)
+    found = []
+    for seed in range(scaled(120)):
+        rng = random.Random(f"many states {kind} {seed}")
+        core = tiny(rng, free_clauses=rng.randint(0, 1))
+        prices = tuple(rng.randint(0, 3) for _ in core.columns)
+        none = (0,) * len(core.columns)
+        shared = Shared(columns=tuple(range(0, len(core.columns), 2)), amount=rng.randint(1, 3))
+        measure = PathMeasure(
+            per_test=prices if kind == "budget" else none,
+            once=prices if kind != "budget" else none,
+            shared=(shared,) if kind == "shared" else (),
+        )
+        budget = SignedAtom(atom=Budget(measure=measure, at_most=rng.randint(0, 6)))
+        clause = Clause(scope=Scope.PATH, literals=(budget,), origin=HERE)
+        core = replace(core, clauses=(*core.clauses, clause))
+        found.append(agrees(replace(core, skeleton=TreeSkeleton(depth=2, leaves=None))))
+    assert found.count("optimal") >= len(found) / 3
 
 
 @pytest.mark.parametrize("block", range(scaled(8)))

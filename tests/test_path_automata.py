@@ -193,10 +193,56 @@ def root_rules(core: Core) -> tuple[Clause, ...]:
     return tuple(c for c in rules_of_paths(core) if isinstance(c.literals[0].atom, Root))
 
 
+def with_budgets(rng: random.Random, core: Core) -> Core:
+    """The core under one or two budgets more."""
+    budgets = [
+        Clause(
+            scope=Scope.PATH,
+            literals=tuple(
+                SignedAtom(
+                    atom=Budget(
+                        measure=random_measure(rng, len(core.columns)), at_most=rng.randint(-2, 9)
+                    ),
+                    positive=rng.random() < 0.7,
+                )
+                for _ in range(rng.choice([1, 1, 1, 2]))
+            ),
+            origin=HERE,
+        )
+        for _ in range(rng.randint(1, 2))
+    ]
+    return replace(core, clauses=(*core.clauses, *budgets))
+
+
+def charged(rng: random.Random, core: Core) -> Core:
+    """The core under a budget of prices that are none below zero, paid by test, once, or shared."""
+    columns = len(core.columns)
+    measure = PathMeasure(
+        per_test=tuple(rng.choice([0, 0, 1, 2]) for _ in range(columns)),
+        once=tuple(rng.choice([0, 1, 2, 5]) for _ in range(columns)),
+        per_split=rng.choice([0, 0, 1]),
+        shared=tuple(
+            Shared(columns=tuple(rng.sample(range(columns), 2)), amount=rng.randint(1, 3))
+            for _ in range(rng.choice([0, 1]) if columns > 1 else 0)
+        ),
+        constant=0,
+    )
+    budget = SignedAtom(atom=Budget(measure=measure, at_most=rng.randint(0, 9)))
+    clause = Clause(scope=Scope.PATH, literals=(budget,), origin=HERE)
+    return replace(core, clauses=(*core.clauses, clause))
+
+
+@pytest.mark.parametrize("most", [exact_paths.MOST_COMPARED, 0])
 @pytest.mark.parametrize("seed", range(150))
-def test_the_automaton_of_the_exact_search_lets_pass_what_may_stand(seed: int) -> None:
+def test_the_automaton_of_the_exact_search_lets_pass_what_may_stand(
+    seed: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With states of whole paths, and with those of a level where they are many."""
+    monkeypatch.setattr(exact_paths, "MOST_COMPARED", most)
     rng = random.Random(400 + seed)
     core = random_sample(rng, rules=rng.randint(1, 4), monotone=False).core
+    if most == 0:
+        core = rng.choice([with_budgets, charged])(rng, core)
     tests, columns = exact_paths.tests_of(core), columns_of_splits(core)
     automaton = exact_paths.paths(core, 3)
     for path in all_paths(len(core.columns), 3):
@@ -246,25 +292,10 @@ def test_sums_are_stepped_many_at_once_as_one_by_one(
     """The same states in the same order, whether sums are numbers or Python's own."""
     rng = random.Random(500 + seed)
     core = random_sample(rng, rules=rng.randint(1, 4), monotone=False).core
-    budgets = [
-        Clause(
-            scope=Scope.PATH,
-            literals=tuple(
-                SignedAtom(
-                    atom=Budget(
-                        measure=random_measure(rng, len(core.columns)), at_most=rng.randint(-2, 9)
-                    ),
-                    positive=rng.random() < 0.7,
-                )
-                for _ in range(rng.choice([1, 1, 1, 2]))
-            ),
-            origin=HERE,
-        )
-        for _ in range(rng.randint(1, 2))
-    ]
-    core = replace(core, clauses=(*core.clauses, *budgets))
+    core = with_budgets(rng, core)
     found = exact_paths.paths(core, 4)
     monkeypatch.setattr(path_states.SumLane, "fits", staticmethod(lambda *_: False))
+    exact_paths.tried.cache_clear()
     alone = exact_paths.paths(core, 4)
     assert (found.next == alone.next).all()
     assert found.need == alone.need
@@ -272,3 +303,19 @@ def test_sums_are_stepped_many_at_once_as_one_by_one(
     assert found.closed == alone.closed
     assert len(found.delta) == len(alone.delta)
     assert all((a == b).all() for a, b in zip(found.delta, alone.delta, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_whether_tests_may_be_left_out_is_told_of_many_states_as_of_few(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By each rule alone: never where it does not hold, and always for budgets of charges."""
+    rng = random.Random(700 + seed)
+    core = random_sample(rng, rules=rng.randint(0, 2), monotone=False).core
+    core = charged(rng, core)
+    told = exact_paths.paths(core, 3).closed
+    alone = replace(core, clauses=core.clauses[-1:])
+    monkeypatch.setattr(exact_paths, "MOST_COMPARED", 0)
+    exact_paths.tried.cache_clear()
+    assert exact_paths.paths(core, 3).closed <= told
+    assert exact_paths.paths(alone, 3).closed

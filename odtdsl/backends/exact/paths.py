@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +12,19 @@ import numpy.typing as npt
 from odtdsl.backends.exact.path_states import (
     KeptLane,
     Product,
+    RuleLane,
     SumLane,
     lane_of_rule,
     lane_of_sum,
 )
 from odtdsl.datasets.table import BoolArray, IntArray
-from odtdsl.problem.ir.automata import PathRule, Payments, columns_of_splits, rules_of_paths
+from odtdsl.problem.ir.automata import (
+    PathRule,
+    Payments,
+    columns_of_splits,
+    on_paths,
+    rules_of_paths,
+)
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (
     Budget,
@@ -31,7 +39,7 @@ from odtdsl.problem.ir.forms import (
     SignedAtom,
 )
 
-MOST_STATES = 20_000
+MOST_STATES = 50_000
 MOST_COMPARED = 500
 NEVER = 10**6
 
@@ -132,10 +140,19 @@ class _StateSearch:
     # ---- states
 
     def build(self) -> Paths:
-        """The automaton, state by state from the root."""
+        """The automaton, state by state from the root.
+
+        Where many states are met, they are told apart by level, and by what may follow there.
+        """
+        try:
+            return self._built(None, MOST_COMPARED)
+        except TooManyStates:
+            return self._built(self.depth, MOST_STATES)
+
+    def _built(self, levels: int | None, most: int) -> Paths:
         self.lanes = [lane_of_rule(rule, self.depth) for rule in self.rules]
         self.kept = [lane_of_sum(payments, self.depth) for payments in self.sums]
-        states = Product([*self.lanes, *self.kept])
+        states = Product([*self.lanes, *self.kept], levels)
         rows: list[npt.NDArray[np.int32]] = []
         layer = np.zeros(1, dtype=np.int64)
         for level in range(self.depth + 1):
@@ -145,7 +162,7 @@ class _StateSearch:
                 may = np.flatnonzero(self._open(states, layer, Scope.SPLIT).stands)
                 after = states.step(layer[may], self.columns)
                 following[may[:, None], list(self.columns)] = after
-            if len(states) > MOST_STATES:
+            if len(states) > most:
                 raise TooManyStates
             rows.append(following)
             layer = np.arange(before, len(states))
@@ -185,12 +202,35 @@ class _StateSearch:
             need=tuple(need.tolist()),
             leaf_rules=leaf.rules,
             split_rules=split.rules,
-            closed=closed(np.where(dead, -1, following), need, first=int(self.asks_root)),
+            closed=self._closed(np.where(dead, -1, following).astype(np.int32), need),
             delta=tuple(
                 self._delta(lane, states.parts[:, len(self.lanes) + index], following)
                 for index, lane in enumerate(self.kept)
             ),
         )
+
+    def _closed(self, following: npt.NDArray[np.int32], need: IntArray) -> bool:
+        if len(following) <= MOST_COMPARED:
+            return closed(following, need, first=int(self.asks_root))
+        if self.asks_root or ((need > 0) & (need < NEVER)).any():
+            return False
+        return all(
+            self._closed_alone(clause, self.lanes[at])
+            for scope, clauses in self.clauses.items()
+            for clause, at in zip(clauses, self.scoped[scope], strict=True)
+        )
+
+    def _closed_alone(self, clause: Clause, lane: SumLane | RuleLane) -> bool:
+        """Whether a test may be left out as far as this clause goes: then as far as all go."""
+        if not on_paths(clause):
+            return False
+        if isinstance(lane, SumLane):
+            return lane.only_charges
+        alone = replace(self.core, clauses=(clause,), objective=())
+        try:
+            return _StateSearch(alone, self.depth)._built(None, MOST_COMPARED).closed
+        except TooManyStates:
+            return False
 
     def _delta(
         self, lane: SumLane | KeptLane, numbers: IntArray, following: npt.NDArray[np.int32]
@@ -249,7 +289,19 @@ def paths(core: Core, depth: int) -> Paths:
     TooManyStates
         There are more than `MOST_STATES`.
     """
-    return _StateSearch(core, depth).build()
+    found = tried(core, depth)
+    if found is None:
+        raise TooManyStates
+    return found
+
+
+@lru_cache(maxsize=1)  # asked by both searches, each before it begins and then again
+def tried(core: Core, depth: int) -> Paths | None:
+    """As `paths`; None where there are too many states."""
+    try:
+        return _StateSearch(core, depth).build()
+    except TooManyStates:
+        return None
 
 
 def clauses_of(core: Core, scope: Scope) -> tuple[Clause, ...]:
