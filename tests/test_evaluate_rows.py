@@ -18,6 +18,7 @@ from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.datasets.frames import read_frame
 from odtdsl.insight.evaluation import Evaluation, evaluate
 from odtdsl.predictors.predictor import Predictor
+from odtdsl.predictors.wording import label_text
 
 
 def solved(frame: dict[str, Any], spec: str) -> Predictor:
@@ -30,7 +31,9 @@ def values(found: Evaluation, part: int = 0) -> dict[str, float]:
     return {measure.name: measure.value for measure in found.parts[part].measures}
 
 
-@pytest.mark.parametrize("classes", [["no", "yes"], [1, 2, 3], ["a", "b", "c", "d"]])
+@pytest.mark.parametrize(
+    "classes", [["no", "yes"], ["1st", "2\x1bnd"], [1, 2, 3], ["a", "b", "c", "d"]]
+)
 def test_classes_are_measured_as_by_scikit_learn(classes: list[Any]) -> None:
     rng = np.random.default_rng(len(classes))
     for _ in range(scaled(40)):
@@ -55,10 +58,12 @@ def test_classes_are_measured_as_by_scikit_learn(classes: list[Any]) -> None:
         )
         for at, name in enumerate(classes):
             one = true == name
+            name = label_text(name)
             of = f"ROC AUC({name})" if len(classes) > 2 else "ROC AUC"
             assert got[of] == pytest.approx(metrics.roc_auc_score(one, shares[:, at]))
-            assert got[f"recall({name})"] == pytest.approx(metrics.recall_score(one, said == name))
-            f1 = metrics.f1_score(one, said == name, zero_division=0)
+            predicted = said == classes[at]
+            assert got[f"recall({name})"] == pytest.approx(metrics.recall_score(one, predicted))
+            f1 = metrics.f1_score(one, predicted, zero_division=0)
             assert got[f"F1({name})"] == pytest.approx(f1)
         if len(classes) == 2:
             brier = metrics.brier_score_loss(true == classes[1], shares[:, 1])

@@ -379,7 +379,10 @@ class _Classes:
 def _codes(column: RawColumn, classes: tuple[Value, ...]) -> IntArray:
     """int64 (n_rows,): the place of each cell among the classes; -1 where it is missing or none."""
     words, places = column.distinct
-    by_text = {label_text(label): at for at, label in enumerate(classes)}
+    by_text = {
+        label if isinstance(label, str) else label_text(label): at
+        for at, label in enumerate(classes)
+    }
     by_number = {float(label): at for at, label in enumerate(classes) if not isinstance(label, str)}
     codes = [by_text.get(word, _by_number(word, by_number)) for word in words]
     found: IntArray = np.array([*codes, -1], dtype=np.int64)[places]
