@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.driver.scoring import TestScore
 from odtdsl.presentation import console, evaluation
+from odtdsl.presentation.report.curves import curves
 from odtdsl.presentation.report.markup import Markup, Part, section, table, tag
 from odtdsl.presentation.report.rules import checked
 from odtdsl.presentation.report.subject import Subject
@@ -66,8 +67,12 @@ def _measures(subject: Subject) -> Iterator[Markup]:
     yield table("Measures on test rows", ("measure", "value", interval), rows, numbers=(1,))
     hint = f"The intervals are those of {MEASURE_DRAWS:,} bootstrap samples of the test rows."
     if part.calibration:
-        hint += " Probabilities are the shares of the classes among the training rows of a leaf."
+        hint += (
+            " Probabilities are the shares of the classes among the training rows of a leaf; the "
+            "lines through the circles are score intervals of what came there."
+        )
     yield tag("p", hint, class_="hint")
+    yield from curves(part, found.classes)
     if part.calibration:
         leaves: list[tuple[Part, ...]] = [
             (str(leaf), label, str(n), f"{expected:.1%}", f"{observed:.1%}")
