@@ -230,3 +230,24 @@ def test_the_event_alone_is_not_predicted_from_its_time(tmp_path: Path) -> None:
 def test_months_beside_a_state_of_three_values_are_a_feature(tmp_path: Path) -> None:
     lines = ["months,status", *(f"{i},{'abc'[i % 3]}" for i in range(30))]
     assert written(tmp_path, "\n".join(lines)).target == "status"
+
+
+def test_who_left_is_predicted_and_reasons_for_it_are_told(tmp_path: Path) -> None:
+    lines = ["id,tenure,calls,plan,Churn,ChurnReason"]
+    for at in range(200):
+        gone = at * 7 % 10 < 3
+        why = ("price", "moved")[at % 2] if gone else ""
+        plan, left = "ABC"[at % 3], ("No", "Yes")[gone]
+        lines.append(f"k{at},{at * 11 % 73},{at * 3 % 8},{plan},{left},{why}")
+    found = written(tmp_path, "\n".join(lines))
+    assert found.target == "Churn"
+    assert any("whether `ChurnReason` is missing tells `Churn`" in note for note in found.notes)
+    assert any('`--target "survival tenure event Churn"`' in note for note in found.notes)
+    asked = written(tmp_path, "\n".join(lines), "survival tenure event Churn")
+    assert "target survival tenure event Churn" in asked.text
+
+
+@pytest.mark.parametrize("name", ["churn_flag", "is_fraud", "loan default", "Survived"])
+def test_a_target_may_stand_first_and_be_a_word_of_a_name(tmp_path: Path, name: str) -> None:
+    lines = [f"{name},age,plan", *(f"{at % 2},{at},{'ABC'[at % 3]}" for at in range(60))]
+    assert written(tmp_path, "\n".join(lines)).target == name

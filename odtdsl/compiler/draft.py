@@ -25,6 +25,7 @@ from odtdsl.compiler.profiles import (
     likely_target,
     profile_of,
     read_any,
+    stay_pair,
     survival_pair,
     with_numbers_read,
 )
@@ -268,6 +269,12 @@ class _Writer:
                 "each class alike"
             )
         self._note_leaks(places)
+        if (pair := stay_pair(self.of)) is not None and pair[1] == self.target:
+            survival = f"survival {name_text(pair[0])} event {name}"
+            self.notes.append(
+                f"`{pair[0]}` may be the time until `{self.target}`: for survival "
+                f"`--target {quote(survival)}`"
+            )
         return [f"target {name}  # {said}"]
 
     def _note_leaks(self, labels: IntArray) -> None:
@@ -279,6 +286,11 @@ class _Writer:
                 self.notes.append(
                     f"`{column.name}` alone is right for {right:.1%} of the rows: is it known "
                     f"before `{self.target}` is? If not, `drop {name_text(column.name)}`"
+                )
+            elif _told_by_missing(raw, labels, ~self.truth.missing) >= ALMOST_ALL:
+                self.notes.append(
+                    f"whether `{column.name}` is missing tells `{self.target}` almost alone: is it "
+                    f"known before? If not, `drop {name_text(column.name)}`"
                 )
 
     def _left_out(self) -> list[str]:
@@ -360,6 +372,19 @@ def _best_alone(raw: RawColumn, labels: IntArray, rows: BoolArray) -> float:
         return 0.0
     right = below[ends].max(axis=1) + (below[-1] - below[ends]).max(axis=1)
     return float(right.max() / len(classes))
+
+
+def _told_by_missing(raw: RawColumn, labels: IntArray, rows: BoolArray) -> float:
+    """The share of the rows that one class where cells are missing, and one elsewhere, gets right.
+
+    0 where the most frequent class alone does as well.
+    """
+    sides = [labels[rows & raw.missing], labels[rows & ~raw.missing]]
+    if rows.sum() < FEW_ROWS or not all(side.size for side in sides):
+        return 0.0
+    most = np.bincount(labels[rows]).max()
+    right = sum(int(np.bincount(side).max()) for side in sides)
+    return right / int(rows.sum()) if right > most + 1 and most < ALMOST_ALL * rows.sum() else 0.0
 
 
 def _path_from(spec: Path, data: Path) -> str:

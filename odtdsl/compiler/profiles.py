@@ -22,8 +22,13 @@ Role = Literal["target", "feature", "id", "left out"]
 
 MARKS = ("?", "NA", "N/A", "n/a", "na", "#N/A", "NaN", "nan", "NULL", "null", "None", "-", ".")
 """Texts that mark a missing value in most files."""
-TARGETS = ("target", "class", "label", "outcome", "y", "response", "diagnosis", "result")
-"""Names that targets often have, the likeliest first."""
+TARGETS = (
+    *("target", "class", "label", "outcome", "y", "response", "diagnosis", "result"),
+    *("churn", "churned", "attrition", "default", "defaulted", "fraud", "survived", "readmitted"),
+)
+"""Names that targets often have, the likeliest first; also as a word of a longer name."""
+MOST_GONE = 0.05
+"""Cells that a target lacks at most: a reason for leaving stands only where somebody left."""
 MOST_WORDS = 3
 """Other texts among numbers; more of them are values of a category."""
 MOST_LEVELS = 30
@@ -35,6 +40,7 @@ LEAST_NAMES = 5
 _ENCODINGS = (None, "cp1252", "latin-1")
 _SEPARATORS = (None, ";", "\t", "|", " ")
 _LEADING_ZERO = re.compile(r"0\d+")
+_WORDS = re.compile(r"[\W_]+")
 _ID = re.compile(r"(.*[ _-])?(id|ids|nr|no|key|index|uuid)|unnamed.*", re.IGNORECASE)
 _TIME = re.compile(
     r"((survival|overall|event|follow[ _-]?up|failure)[ _-]?)?(time|days|weeks|months|years)"
@@ -45,6 +51,10 @@ _EVENT = re.compile(
     r"event|died|death|dead|deceased|death[ _-]event|relapsed?|recurrence|failed|failure|fustat"
     r"|(vital[ _-])?status",
     re.IGNORECASE,
+)
+_STAY = re.compile(r"tenure([ _-]?(in[ _-])?(days|weeks|months|years))?", re.IGNORECASE)
+_LEFT = re.compile(
+    r"churn(ed)?([ _-]?(flag|value|label))?|attrition|exited|left|cancel+ed", re.IGNORECASE
 )
 _CAME = {"1", "true", "yes"}
 _CAME_OR_NOT = _CAME | {"0", "false", "no"}
@@ -85,6 +95,8 @@ class Profile:
         Whether its two values answer a question, such as yes and no.
     came
         Of two values that may say whether an event came, the one that says yes.
+    gone
+        The share of cells that are missing.
     """
 
     name: str
@@ -97,6 +109,7 @@ class Profile:
     code: bool = False
     answers: bool = False
     came: tuple[str, ...] = ()
+    gone: float = 0.0
 
 
 # ---- reading
@@ -217,6 +230,7 @@ def profile_of(column: RawColumn, table: Table) -> Profile:
         code=code,
         answers=found == 2 and set(said) in _ANSWERS,
         came=came if set(said) <= _CAME_OR_NOT else (),
+        gone=missing / table.n_rows if table.n_rows else 0.0,
     )
     why = _reason_to_leave_out(made, n, named)
     is_id = why.startswith("one value for each row")
@@ -252,10 +266,16 @@ def likely_target(profiles: Mapping[str, Profile], named: bool) -> str:
     one; or, in files without names, few values in the first column before measurements.
     """
     able = [p.name for p in profiles.values() if p.role == "feature"] or list(profiles)
+    able = [name for name in able if profiles[name].gone <= MOST_GONE] or able
     by_name = {name.casefold(): name for name in able}
     for word in TARGETS:
         if word in by_name:
             return by_name[word]
+    for word in TARGETS:
+        for name in able:
+            few = profiles[name].distinct <= MOST_CLASSES
+            if few and len(word) > 1 and word in _WORDS.split(name.casefold()):
+                return name
     first, last = profiles[able[0]], profiles[able[-1]]
     if last.distinct == 2 or (last.kind == "category" and last.distinct <= MOST_CLASSES):
         return last.name
@@ -269,12 +289,23 @@ def likely_target(profiles: Mapping[str, Profile], named: bool) -> str:
 
 def survival_pair(profiles: Mapping[str, Profile]) -> tuple[str, str] | None:
     """A column of times and one that says whether the event came by then, by their names."""
+    return _pair(profiles, _TIME, _EVENT)
+
+
+def stay_pair(profiles: Mapping[str, Profile]) -> tuple[str, str] | None:
+    """How long customers or staff stayed and whether they left: a class as well as survival."""
+    return _pair(profiles, _STAY, _LEFT)
+
+
+def _pair(
+    profiles: Mapping[str, Profile], time: re.Pattern[str], event: re.Pattern[str]
+) -> tuple[str, str] | None:
     times = [
         p.name
         for p in profiles.values()
-        if p.kind == "number" and p.distinct > MOST_CLASSES and _TIME.fullmatch(p.name)
+        if p.kind == "number" and p.distinct > MOST_CLASSES and time.fullmatch(p.name)
     ]
     events = [
-        p.name for p in profiles.values() if p.distinct == 2 and p.came and _EVENT.fullmatch(p.name)
+        p.name for p in profiles.values() if p.distinct == 2 and p.came and event.fullmatch(p.name)
     ]
     return (times[0], events[0]) if len(times) == len(events) == 1 else None
