@@ -128,14 +128,16 @@ def axis_test(
         case "equals":
             return Equals(value=levels[int(family.values[split.test])])
         case "bin":
-            return bin_test(family, family.bins[split.test])
+            edges = bin_test(family, family.bins[split.test])
+            low, high = feature.type.shown(edges.low), feature.type.shown(edges.high)
+            return InBin(low=low, high=high, closed=edges.closed)
         case "threshold":
             gap = local_gap(family, split.test, family.codes[inside])
             allowed = placing(family, core.filters, level)
             cut = None if gap is None else place(family, allowed, *gap)
             if cut is None:
                 raise internal(f"no threshold of `{feature.name}` is admissible at a split")
-            return Threshold(value=levels[int(cut)] if levels else cut)
+            return Threshold(value=levels[int(cut)] if levels else feature.type.shown(cut))
 
 
 def bin_test(family: Family, index: int) -> InBin:

@@ -168,7 +168,7 @@ class _Analyser:
 
     def run(self) -> Analysis:
         statements = self.statements
-        types = self.columns.types(self._compared_columns(), self.request.na)
+        types = self.columns.types(self._compared_columns(), self.request)
         features = self.columns.features(types)
         check_categories(features, self.table.n_rows, statements, self.reporter)
         costs = self.columns.costs([feature.name for feature in features])

@@ -266,7 +266,11 @@ def _as_numbers(
 def _signs_of(name: str, written: Written, statements: Statements, reporter: Reporter) -> None:
     """A column of dates, percentages or amounts of money."""
     what, instead = {
-        "date": ("dates or times", "write them as numbers, such as days since the first"),
+        "date": (
+            "dates or times",
+            f"add {coded(f'days {{{name_text(name)}}}')} to the data statement to read days, or "
+            f"{coded(f'parts {{{name_text(name)}}}')} to read year, month and weekday",
+        ),
         "percent": ("percentages", "write the numbers without the sign"),
         "currency": ("amounts of money", "write the numbers without the currency"),
     }[written.way]

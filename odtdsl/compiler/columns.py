@@ -12,8 +12,9 @@ from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.compiler.literals import is_quoted, level_of, literal_constant, plain_value
 from odtdsl.compiler.statements import Statements
-from odtdsl.datasets.dataset import ColumnType, Kind, Value
+from odtdsl.datasets.dataset import ColumnType, Kind, OfDate, Value
 from odtdsl.datasets.levels import as_levels, level_text
+from odtdsl.datasets.request import DataRequest
 from odtdsl.datasets.table import RawColumn, Table
 from odtdsl.datasets.typing import declare_type, infer_type, levels_of
 from odtdsl.language import ast
@@ -99,9 +100,9 @@ class Columns:
     # ---- features
 
     def types(
-        self, compared: Collection[str] = (), na: tuple[str, ...] = ()
+        self, compared: Collection[str] = (), request: DataRequest | None = None
     ) -> dict[str, ColumnType]:
-        """The type of every column of the table, with the marks of its missing cells.
+        """The type of every column of the table, with the marks of its missing cells and its dates.
 
         Names of rows that groups compare are texts.
         """
@@ -119,7 +120,16 @@ class Columns:
                 found[name] = infer_type(raw) if spec is None else self._declare(name, spec)
             except StatementError:
                 found[name] = infer_type(raw)
-        return {name: replace(type_, na=na) for name, type_ in found.items()} if na else found
+        na = () if request is None else request.na
+        made: dict[str, OfDate] = {}
+        if request is not None and (request.days or request.parts):
+            from odtdsl.datasets.dates import made_of_dates
+
+            made = made_of_dates(request)
+        return {
+            name: replace(type_, na=na, date=made.get(name)) if na or name in made else type_
+            for name, type_ in found.items()
+        }
 
     def _declared_types(self) -> tuple[dict[str, ast.TypeSpec], ast.TypeSpec | None]:
         """What `feature` statements say of columns, and of all others (`feature *`)."""

@@ -14,9 +14,10 @@ from odtdsl.base.diagnostics.model import OdtError, shortened
 from odtdsl.compiler.column_warnings import FEW_ROWS, LEAST_NUMBERS
 from odtdsl.compiler.lookalikes import numerals_of_all, way_of
 from odtdsl.datasets.readers import read
-from odtdsl.datasets.request import DataRequest
+from odtdsl.datasets.request import ORDERS, DataRequest
 from odtdsl.datasets.table import FloatArray, RawColumn, Table
 from odtdsl.datasets.table import distinct as distinct_values
+from odtdsl.language.expressions import name_text
 
 Role = Literal["target", "feature", "id", "left out"]
 
@@ -97,6 +98,8 @@ class Profile:
         Of two values that may say whether an event came, the one that says yes.
     gone
         The share of cells that are missing.
+    dates
+        Of a column of dates, what to write to read them as numbers.
     """
 
     name: str
@@ -110,6 +113,7 @@ class Profile:
     answers: bool = False
     came: tuple[str, ...] = ()
     gone: float = 0.0
+    dates: str = ""
 
 
 # ---- reading
@@ -231,10 +235,25 @@ def profile_of(column: RawColumn, table: Table) -> Profile:
         answers=found == 2 and set(said) in _ANSWERS,
         came=came if set(said) <= _CAME_OR_NOT else (),
         gone=missing / table.n_rows if table.n_rows else 0.0,
+        dates=dates_advice(column.name, words) if kind == "date" else "",
     )
     why = _reason_to_leave_out(made, n, named)
     is_id = why.startswith("one value for each row")
     return replace(made, role="id" if is_id else "left out" if why else "feature", why=why)
+
+
+def dates_advice(name: str, words: tuple[str, ...]) -> str:
+    """What to write in the data statement for a column of dates."""
+    from odtdsl.datasets.dates import date_of, order_of
+
+    days, parts = (f"`{word} {{{name_text(name)}}}`" for word in ("days", "parts"))
+    order = order_of(words)
+    more = f', with `dates "{order}"`' if order else ""
+    if order is None:
+        if not any(date_of(word, one) for word in words for one in ORDERS):
+            return "dates or times: make a number of them, such as minutes"
+        more = ', with `dates "dmy"` if the day is in front, else `dates "mdy"`'
+    return f"dates: {days} in the data statement reads days, {parts} year, month, weekday{more}"
 
 
 def _counts_rows(values: FloatArray) -> bool:
@@ -251,7 +270,7 @@ def _reason_to_leave_out(column: Profile, n: int, named: bool) -> str:
     if (named and (by_name or word or n >= FEW_ROWS)) or (n >= FEW_ROWS and by_name):
         return "one value for each row: a name of rows"
     if column.kind == "date":
-        return "dates: make a number of them, such as days, or a part, such as the month"
+        return column.dates
     if column.code and column.distinct > MOST_LEVELS:
         return f"codes, as some have zeros in front: {column.distinct:,} different ones"
     if column.kind == "category" and column.distinct > MOST_LEVELS:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from odtdsl.compiler.context import Reporter
-from odtdsl.datasets.request import DataRequest, TestFile, TestShare
+from odtdsl.datasets.request import ORDERS, DataRequest, TestFile, TestShare
 from odtdsl.language import ast
 
 LIBRARIES = ("sklearn", "openml")
@@ -89,6 +89,14 @@ def _with(request: DataRequest, option: ast.DataOption, reporter: Reporter) -> D
             return replace(request, sheet=option.name)
         case ast.IdColumn():
             return replace(request, id_column=option.column.name)
+        case ast.Days():
+            return replace(request, days=tuple(map(_mark, option.columns)))
+        case ast.Parts():
+            return replace(request, parts=tuple(map(_mark, option.columns)))
+        case ast.Dates():
+            if option.order not in ORDERS:
+                reporter.unknown("N124", "order of dates", option.order, ORDERS, option)
+            return replace(request, date_order=option.order)
 
 
 def _mark(mark: ast.Literal) -> str:

@@ -6,6 +6,7 @@ measures, the checker, predictors) reads the same encoding.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -23,6 +24,33 @@ UNSEEN_CODE = -2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OfDate:
+    """What a column of numbers was made of: of which column, which part, and its order.
+
+    `part` is `days` or one of `dates.PARTS`; `order` is one of `dates.ORDERS`, or empty.
+    """
+
+    column: str
+    part: str
+    order: str = ""
+
+
+class Day(float):
+    """Days since 1970-01-01, shown as the date; of a part of a day, the day."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        import datetime  # few specs have dates
+
+        try:
+            day = datetime.date(1970, 1, 1) + datetime.timedelta(days=math.floor(self))
+        except (OverflowError, ValueError):
+            return float.__repr__(self)
+        return day.isoformat()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnType:
     """The type of a column.
 
@@ -30,6 +58,7 @@ class ColumnType:
     sorted order (numbers before texts); empty for numbers. `by_value`: they came as numbers of
     a frame, without a writing of their own, so that cells are compared with them as numbers.
     `na` are the texts that the spec reads as missing, kept for later rows; no part of the type.
+    `date` says of which date a number was made.
     """
 
     name: str
@@ -38,6 +67,11 @@ class ColumnType:
     step: Fraction | None = None
     by_value: bool = False
     na: tuple[str, ...] = field(default=(), compare=False)
+    date: OfDate | None = None
+
+    def shown(self, value: float) -> float:
+        """A number of the column as people read it: days as a date."""
+        return Day(value) if self.date is not None and self.date.part == "days" else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

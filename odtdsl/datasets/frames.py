@@ -6,7 +6,7 @@ import datetime
 import decimal
 import math
 import numbers as abstract_numbers
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -40,11 +40,14 @@ _FLOATS = (np.float16, np.float32, np.float64)
 """Floats that float64 holds: there are longer ones."""
 
 _TEMPORAL_HELP = (
-    "convert it to a number, such as days since a fixed date, or to a category, such as the month"
+    "add `days {NAME}` to the data statement to read it as a number of days, or `parts {NAME}` for "
+    "year, month and weekday; or convert it"
 )
 
 
-def read_frame(frame: Any, *, name: str = "frame", na: Sequence[str] = ()) -> Table:
+def read_frame(
+    frame: Any, *, name: str = "frame", na: Sequence[str] = (), dates: Collection[str] = ()
+) -> Table:
     """The table of a frame.
 
     Numbers stay numbers, integers of any size exact ones, booleans become the texts `False` and
@@ -61,6 +64,8 @@ def read_frame(frame: Any, *, name: str = "frame", na: Sequence[str] = ()) -> Ta
         What messages call it.
     na
         Marks of missing values.
+    dates
+        Columns that may hold dates, which are read as texts.
 
     Raises
     ------
@@ -73,8 +78,8 @@ def read_frame(frame: Any, *, name: str = "frame", na: Sequence[str] = ()) -> Ta
     if isinstance(frame, np.ndarray):
         return _read_array(frame, name, marks)
     if isinstance(frame, Mapping):
-        return _read_mapping(frame, name, marks)
-    return _read_native(frame, name, marks)
+        return _read_mapping(frame, name, marks, dates)
+    return _read_native(frame, name, marks, dates)
 
 
 def read_parquet(path: Path, request: DataRequest) -> Table:
@@ -100,7 +105,8 @@ def read_parquet(path: Path, request: DataRequest) -> Table:
     except Exception as problem:  # each library has its own errors for a broken file
         raise error("D108", f"{request.name} is not a Parquet file: {problem}") from None
     # Given away, so that each column is freed when it is read: both together may not fit.
-    return _read_native(frame.pop(), request.name, Marks.of(request.na))
+    dates = (*request.days, *request.parts)
+    return _read_native(frame.pop(), request.name, Marks.of(request.na), dates)
 
 
 def _parquet_reader() -> Callable[[Path, str], Any] | None:
@@ -307,7 +313,9 @@ def _read_array(array: np.ndarray[Any, Any], name: str, marks: Marks) -> Table:
     return _collect(name, columns, array.shape[0], marks)
 
 
-def _read_mapping(mapping: Mapping[Any, Any], name: str, marks: Marks) -> Table:
+def _read_mapping(
+    mapping: Mapping[Any, Any], name: str, marks: Marks, dates: Collection[str]
+) -> Table:
     try:
         lengths = {str(key): len(values) for key, values in mapping.items()}
     except TypeError:
@@ -319,11 +327,11 @@ def _read_mapping(mapping: Mapping[Any, Any], name: str, marks: Marks) -> Table:
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"`{key}` {count}" for key, count in lengths.items())
         raise error("D133", f"the columns of {name} differ in length", notes=(listed,))
-    columns = [(str(key), values) for key, values in mapping.items()]
+    columns = _with_dates([(str(key), values) for key, values in mapping.items()], dates)
     return _collect(name, columns, next(iter(lengths.values()), 0), marks)
 
 
-def _read_native(frame: Any, name: str, marks: Marks) -> Table:
+def _read_native(frame: Any, name: str, marks: Marks, dates: Collection[str] = ()) -> Table:
     import narwhals as nw
 
     if hasattr(frame, "collect"):
@@ -339,7 +347,7 @@ def _read_native(frame: Any, name: str, marks: Marks) -> Table:
         raise _no_frame(frame, f"pass {kinds}") from None
     # By position: pandas' names may be integers, which would be taken for positions.
     keys = [str(key) for key in wrapped.columns]
-    columns = list(zip(keys, wrapped.iter_columns(), strict=True))
+    columns = _with_dates(list(zip(keys, wrapped.iter_columns(), strict=True)), dates)
     n_rows = len(wrapped)
     del frame, wrapped
     return _collect(name, columns, n_rows, marks)
@@ -348,6 +356,15 @@ def _read_native(frame: Any, name: str, marks: Marks) -> Table:
 def _no_frame(frame: Any, help_text: str) -> OdtError:
     what = type(frame).__name__
     return error("D132", f"a {what} is not a supported data frame", helps=(help_text,))
+
+
+def _with_dates(columns: list[tuple[str, Any]], dates: Collection[str]) -> list[tuple[str, Any]]:
+    """The columns, those that may hold dates with these as texts."""
+    if not dates:
+        return columns
+    from odtdsl.datasets.dates import as_texts
+
+    return [(key, as_texts(values) if key in dates else values) for key, values in columns]
 
 
 def _collect(name: str, columns: list[tuple[str, Any]], n_rows: int, marks: Marks) -> Table:

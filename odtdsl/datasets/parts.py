@@ -33,7 +33,8 @@ def parquet_parts(stream: BinaryIO, request: DataRequest) -> Iterator[Table]:
                 raise error("D105", f"{request.name} has no rows")
             for batch in file.iter_batches(ROWS):
                 part = pyarrow.Table.from_batches([batch])
-                yield read_frame(part, name=request.name, na=request.na)
+                dates = (*request.days, *request.parts)
+                yield read_frame(part, name=request.name, na=request.na, dates=dates)
     except pyarrow.ArrowException as problem:
         raise error("D108", f"{request.name} is not a Parquet file: {problem}") from None
 

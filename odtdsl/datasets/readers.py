@@ -52,9 +52,13 @@ def read(request: DataRequest, *, base: Path, frame: Any = None) -> Table:
         D101: no such file, or not readable. D102 to D107: a text that is no table, see
         `odtdsl.datasets.delimited`. D108: a kind of file that is not read, or that needs a
         package that is not installed. D109: an option that does not fit the source. D111
-        to D113: ARFF. D121 to D123: sets by name. D131 to D135: frames.
+        to D113: ARFF. D121 to D123: sets by name. D131 to D135: frames. D148, D149: dates.
     """
     _check_options(request)
+    return _dated(_as_written(request, base, frame), request)
+
+
+def _as_written(request: DataRequest, base: Path, frame: Any) -> Table:
     match request.kind:
         case "file":
             return _read_file(request, base)
@@ -72,6 +76,15 @@ def read(request: DataRequest, *, base: Path, frame: Any = None) -> Table:
             assert_never(request.kind)
 
 
+def _dated(table: Table, request: DataRequest, *, strict: bool = True) -> Table:
+    """The table with its dates as numbers, where the request asks for any."""
+    if not request.days and not request.parts:
+        return table
+    from odtdsl.datasets.dates import with_dates
+
+    return with_dates(table, request, strict=strict)
+
+
 def read_test(request: DataRequest, *, base: Path, test_frame: Any = None) -> Table | None:
     """The rows of the separate test source: a frame where one is given, else the test file.
 
@@ -83,10 +96,12 @@ def read_test(request: DataRequest, *, base: Path, test_frame: Any = None) -> Ta
         As `read` does.
     """
     if test_frame is not None:
-        return _read_frame(request, test_frame, "test frame")
-    if isinstance(request.test, TestFile):
-        return _read_file(replace(request, kind="file", name=request.test.path), base)
-    return None
+        found = _read_frame(request, test_frame, "test frame")
+    elif isinstance(request.test, TestFile):
+        found = _read_file(replace(request, kind="file", name=request.test.path), base)
+    else:
+        return None
+    return _dated(found, request, strict=False)
 
 
 def _read_frame(request: DataRequest, frame: Any, name: str) -> Table:
@@ -101,7 +116,8 @@ def _read_frame(request: DataRequest, frame: Any, name: str) -> Table:
                 'elsewhere, use a file: `data "train.csv"`',
             ),
         )
-    return read_frame(frame, name=name, na=request.na)
+    dates = (*request.days, *request.parts)
+    return read_frame(frame, name=name, na=request.na, dates=dates)
 
 
 def _read_file(request: DataRequest, base: Path) -> Table:
@@ -150,9 +166,14 @@ def read_in_parts(
     OdtError
         As `read`, when the part is read.
     """
+    _check_options(request)
+    for table in _parts_as_written(request, base, stream):
+        yield _dated(table, request, strict=False)
+
+
+def _parts_as_written(request: DataRequest, base: Path, stream: BinaryIO | None) -> Iterator[Table]:
     from odtdsl.datasets.parts import parquet_parts, text_parts
 
-    _check_options(request)
     suffix = Path(request.name).suffix.lower()
     if stream is not None:
         yield from text_parts(stream, request)

@@ -7,6 +7,9 @@ from typing import Literal
 
 from odtdsl.base.frozen import dataclass
 
+ORDERS = ("dmy", "mdy")
+"""How dates are written where the year is not in front: day first, or month first."""
+
 SourceKind = Literal["file", "sklearn", "openml", "frame"]
 
 
@@ -58,6 +61,9 @@ class DataRequest:
         The column whose values name the rows.
     test
         Where the test rows come from.
+    days, parts, date_order
+        Columns of dates that are read as days since 1970-01-01, or as year, month and weekday, and
+        whether the day is in front (`dmy`) or the month (`mdy`): see `odtdsl.datasets.dates`.
     """
 
     kind: SourceKind
@@ -71,3 +77,6 @@ class DataRequest:
     sheet: str | None = None
     id_column: str | None = None
     test: TestFile | TestShare | None = None
+    days: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    date_order: str | None = None

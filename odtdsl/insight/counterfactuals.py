@@ -17,7 +17,7 @@ import numpy as np
 
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.diagnostics.suggest import closest
-from odtdsl.datasets.dataset import Column, Value
+from odtdsl.datasets.dataset import Column, Day, Value
 from odtdsl.datasets.table import FloatArray, Table
 from odtdsl.driver.reasons import Change, Counterfactual, Step, Why
 from odtdsl.insight.attribution import applies_to_leaf, applies_to_split, forms_of_rules
@@ -171,6 +171,9 @@ def _value(tree: Tree, feature: str, cells: dict[str, Cells]) -> Value | None:
     if column.codes is None:
         assert column.numbers is not None
         number = float(column.numbers[0])
+        type_ = next(type_ for type_ in tree.features if type_.name == feature)
+        if isinstance(shown := type_.shown(number), Day):
+            return shown
         return int(number) if number == int(number) and abs(number) < 2**53 else number
     levels = next(type_.levels for type_ in tree.features if type_.name == feature)
     code = int(column.codes[0])
@@ -258,11 +261,14 @@ def _number_change(
         allowed = allowed & (left if side == "left" else left.complement())
     present = numbers[~np.isnan(numbers)]
     wish = float(np.median(present)) if before is None else float(before)
-    after = _nearest_value(allowed, wish, column.type.step)
+    days = isinstance(column.type.shown(wish), Day)
+    after = _nearest_value(allowed, wish, Fraction(1) if days else column.type.step)
     if after is None:
         return None
     spread = float(present.max() - present.min()) if present.size else 0.0
     size = 1.0 if before is None else abs(after - wish) / (spread or 1.0)
+    if days:
+        return Change(feature=column.name, before=before, after=Day(after), size=size)
     shown: Value = int(after) if after == int(after) and abs(after) < 2**53 else after
     return Change(feature=column.name, before=before, after=shown, size=size)
 

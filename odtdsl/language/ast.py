@@ -286,6 +286,27 @@ class IdColumn(Node):
     column: Name
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Days(Node):
+    """`days {admitted}`."""
+
+    columns: tuple[Literal, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts(Node):
+    """`parts {admitted}`."""
+
+    columns: tuple[Literal, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dates(Node):
+    """`dates "dmy"`."""
+
+    order: str
+
+
 DataOption = (
     TestFile
     | TestShare
@@ -297,6 +318,9 @@ DataOption = (
     | Encoding
     | Sheet
     | IdColumn
+    | Days
+    | Parts
+    | Dates
 )
 
 

@@ -143,8 +143,13 @@ def _function(word: str, hidden: frozenset[str]) -> str:
 # ---- literals and names
 
 
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
 def number_text(number: ast.Number) -> str:
-    """A number as it was written, else as the shortest decimal."""
+    """A number, or date, as it was written, else as the shortest decimal."""
+    if _DATE.fullmatch(number.text):
+        return number.text
     return _decimal(number.value, number.text)
 
 

@@ -155,6 +155,12 @@ def _option(option: ast.DataOption) -> str:
             return f"sheet {quote(option.name)}"
         case ast.IdColumn():
             return f"id {column_text(option.column)}"
+        case ast.Days():
+            return f"days {items_text(option.columns)}"
+        case ast.Parts():
+            return f"parts {items_text(option.columns)}"
+        case ast.Dates():
+            return f"dates {quote(option.order)}"
         case _:
             assert_never(option)
 

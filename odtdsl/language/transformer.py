@@ -191,6 +191,15 @@ class Builder:
     def _id_column(self, c: list[Any], span: Span) -> ast.IdColumn:
         return ast.IdColumn(span=span, column=self.node(c[1]))
 
+    def _days(self, c: list[Any], span: Span) -> ast.Days:
+        return ast.Days(span=span, columns=self.node(c[1]).items)
+
+    def _parts(self, c: list[Any], span: Span) -> ast.Parts:
+        return ast.Parts(span=span, columns=self.node(c[1]).items)
+
+    def _dates(self, c: list[Any], span: Span) -> ast.Dates:
+        return ast.Dates(span=span, order=self.string(c[1]))
+
     def _target(self, c: list[Any], span: Span) -> ast.Target:
         kinds = [getattr(child, "type", "") for child in c]
         kind = self.node(c[kinds.index("COLON") + 1]) if "COLON" in kinds else None
@@ -331,7 +340,8 @@ class Builder:
         return ast.SkeletonBound(span=span, measure=measure, op=op, value=value)
 
     def _diagram(self, c: list[Any], span: Span) -> ast.Diagram:
-        widths = tuple(self.whole(child) for child in c if getattr(child, "data", "") == "signed")
+        numbers = [child for child in c if getattr(child, "data", "") in ("signed", "date")]
+        widths = tuple(map(self.whole, numbers))
         last = c[-1]
         splits = str(last.children[1]) if last.data == "splits" else None
         return ast.Diagram(span=span, widths=widths, splits=splits)
@@ -474,6 +484,17 @@ class Builder:
         return ast.Number(span=span, value=self.fraction(text, span), text=text)
 
     _signed = _number
+
+    def _date(self, c: list[Any], span: Span) -> ast.Number:
+        """A date as the number of days that `days` reads."""
+        import datetime  # few specs have dates
+
+        try:
+            days = (datetime.date.fromisoformat(c[0]) - datetime.date(1970, 1, 1)).days
+        except ValueError:
+            self.complain("S034", f"`{c[0]}` is no date", span, helps=("write `2021-03-04`",))
+            days = 0
+        return ast.Number(span=span, value=Fraction(days), text=str(c[0]))
 
     def _percentage(self, c: list[Any], span: Span) -> ast.Percent:
         text = "".join(c[:-1])

@@ -221,9 +221,10 @@ class _DiagramReader(Reader):
             missing: Side = "left" if entry.get("missing", "left") == "left" else "right"
             if entry.get("missing", "left") not in ("left", "right"):
                 self.wrong("F207", f"{place}.missing", 'it must be "left" or "right"')
+            feature = self.text(entry.get("feature", ""), f"{place}.feature")
             return AxisTest(
-                feature=self.text(entry.get("feature", ""), f"{place}.feature"),
-                test=self.test(entry.get("test"), f"{place}.test"),
+                feature=feature,
+                test=self.shown(feature, self.test(entry.get("test"), f"{place}.test")),
                 missing=missing,
             )
         if kind == "hyperplane":

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from odtdsl.base.diagnostics.model import OdtError, error
+from odtdsl.datasets.dataset import ColumnType
 from odtdsl.datasets.frames import read_frame
+from odtdsl.datasets.request import DataRequest
 from odtdsl.datasets.table import RawColumn, Table
 from odtdsl.datasets.writing import Numbers, Texts
 from odtdsl.predictors.routing import HasFeatures, absent
@@ -37,6 +40,7 @@ def as_table(tree: HasFeatures, data: object) -> Table:
         n_rows = _check_mapping(found)
     else:
         found, n_rows = _of_frame(data)
+    found |= _from_dates(tree.features, tree.tested, found)
     require(tree, found)
     columns = {name: found[name] for name in tree.tested}
     if n_rows == 0:
@@ -50,6 +54,39 @@ def as_table(tree: HasFeatures, data: object) -> Table:
     rest = {name: values for name, values in columns.items() if name not in plain}
     read = read_frame(rest, name=NAME).columns if rest else {}
     return Table(name=NAME, columns={**read, **plain}, n_rows=n_rows)
+
+
+def with_dates_of(features: Iterable[ColumnType], request: DataRequest) -> DataRequest:
+    """The request, which also reads as dates what the features were made of."""
+    made = [one.date for one in features if one.date is not None]
+    return replace(
+        request,
+        days=tuple(dict.fromkeys(one.column for one in made if one.part == "days")),
+        parts=tuple(dict.fromkeys(one.column for one in made if one.part != "days")),
+        date_order=next((one.order or None for one in made), None),
+    )
+
+
+def _from_dates(
+    features: Iterable[ColumnType], tested: Iterable[str], columns: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The tested numbers that are made of dates of the data; days may be numbers already."""
+    found: dict[str, Any] = {}
+    asked = set(tested)
+    for type_ in features:
+        made = type_.date
+        if made is None or type_.name not in asked or made.column not in columns:
+            continue
+        if made.part != "days" and type_.name in columns:
+            continue
+        from odtdsl.datasets.dates import of_date
+
+        given = columns[made.column]
+        raw = read_frame({made.column: given}, name=NAME, dates=[made.column]).columns[made.column]
+        if raw.numbers is None:
+            numbers = of_date(raw, type_.name, made.part, made.order).numbers
+            found[type_.name] = numbers
+    return found
 
 
 def _plain_numbers(name: str, values: Any) -> RawColumn | None:

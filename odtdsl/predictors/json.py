@@ -27,6 +27,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args
@@ -36,7 +37,8 @@ import numpy as np
 from odtdsl.base import files
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error, shortened
 from odtdsl.base.files import write_text
-from odtdsl.datasets.dataset import ColumnType, Kind, Value
+from odtdsl.datasets.dataset import ColumnType, Kind, OfDate, Value
+from odtdsl.datasets.request import ORDERS
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold, TreeNode
 from odtdsl.predictors.tree import Tree
 from odtdsl.predictors.validation import MAX_DEPTH, check_tree
@@ -190,6 +192,8 @@ class Reader:
     def __init__(self, version: int = VERSION) -> None:
         self.version = version
         self.problems: list[Diagnostic] = []
+        self.types: dict[str, ColumnType] = {}
+        """The features that were read so far."""
 
     def wrong(self, code: str, place: str, message: str) -> None:
         """Records a mistake, unless there are too many already."""
@@ -218,6 +222,8 @@ class Reader:
             keys += ("by_value",)
         if isinstance(value, dict) and "na" in value:
             keys += ("na",)
+        if isinstance(value, dict) and "date" in value:
+            keys += ("date",)
         entry = self.entry(value, place, keys)
         kinds: tuple[Kind, ...] = get_args(Kind)
         kind = next((kind for kind in kinds if kind == entry.get("kind")), None)
@@ -228,14 +234,39 @@ class Reader:
         by_value = entry.get("by_value", self.version == 1 and kind != "number")
         if not isinstance(by_value, bool):
             self.wrong("F207", f"{place}.by_value", f"{_short(by_value)} is not true or false")
-        return ColumnType(
+        found = ColumnType(
             name=self.text(entry.get("name", ""), f"{place}.name"),
             kind=kind or "number",
             levels=tuple(self.value(v, f"{place}.levels[{i}]") for i, v in enumerate(levels)),
             step=self.step(entry.get("step"), f"{place}.step"),
             by_value=by_value is True,
             na=tuple(self.text(v, f"{place}.na[{i}]") for i, v in enumerate(marks)),
+            date=self.date(entry["date"], f"{place}.date") if "date" in entry else None,
         )
+        self.types[found.name] = found
+        return found
+
+    def date(self, value: object, place: str) -> OfDate | None:
+        """What a feature was made of, from its JSON object."""
+        entry = self.entry(value, place, ("column", "part", "order"))
+        part = self.text(entry.get("part", ""), f"{place}.part")
+        order = self.text(entry.get("order", ""), f"{place}.order")
+        if part not in ("days", "year", "month", "weekday") or order not in ("", *ORDERS):
+            self.wrong("F207", place, "must say days, year, month or weekday, and dmy, mdy or ''")
+            return None
+        column = self.text(entry.get("column", ""), f"{place}.column")
+        return OfDate(column=column, part=part, order=order)
+
+    def shown(self, name: str, test: Test) -> Test:
+        """A test, with a threshold of days as a date."""
+        type_ = self.types.get(name)
+        if type_ is None or type_.date is None:
+            return test
+        if isinstance(test, InBin):
+            return replace(test, low=type_.shown(test.low), high=type_.shown(test.high))
+        if isinstance(test, Threshold) and not isinstance(test.value, str):
+            return Threshold(value=type_.shown(test.value))
+        return test
 
     def node(self, value: object, place: str, depth: int) -> TreeNode:
         """A branch or leaf from its JSON object; `depth` guards against deep nesting."""
@@ -262,9 +293,10 @@ class Reader:
             self.node(value[side], f"{place}.{side}", depth + 1) if side in value else Leaf()
             for side in ("left", "right")
         )
+        feature = self.text(value.get("feature", ""), f"{place}.feature")
         return Branch(
-            feature=self.text(value.get("feature", ""), f"{place}.feature"),
-            test=self.test(value.get("test"), f"{place}.test")
+            feature=feature,
+            test=self.shown(feature, self.test(value.get("test"), f"{place}.test"))
             if "test" in value
             else Threshold(value=0),
             left=left,
@@ -451,7 +483,12 @@ def feature_object(type_: ColumnType) -> Object:
         "step": None if type_.step is None else str(type_.step),
         "by_value": type_.by_value,
         **({"na": list(type_.na)} if type_.na else {}),
+        **({"date": _date_object(type_.date)} if type_.date is not None else {}),
     }
+
+
+def _date_object(date: OfDate) -> Object:
+    return {"column": date.column, "part": date.part, "order": date.order}
 
 
 def _node_object(node: TreeNode) -> Object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import unicodedata
 
-from odtdsl.datasets.dataset import Value
+from odtdsl.datasets.dataset import Day, Value
 from odtdsl.predictors.diagram_nodes import AxisTest, Split, Terminal, Weight, as_leaf
 from odtdsl.predictors.leaves import leaves_of
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold
@@ -37,7 +37,9 @@ def printable(text: str) -> str:
 
 
 def value_text(value: Value) -> str:
-    """A value as the language writes it: texts in quotes, numbers plain."""
+    """A value as the language writes it: texts in quotes, numbers plain, days as dates."""
+    if isinstance(value, Day):
+        return str(value)
     return f'"{printable(value)}"' if isinstance(value, str) else number_text(value)
 
 
@@ -118,10 +120,10 @@ def _bin_words(low: float, high: float, closed: bool) -> str:
     if math.isinf(low) and math.isinf(high):
         return "is any number"
     if math.isinf(low):
-        return f"{'<=' if closed else '<'} {number_text(high)}"
+        return f"{'<=' if closed else '<'} {value_text(high)}"
     if math.isinf(high):
-        return f">= {number_text(low)}"
-    return f"in [{number_text(low)}, {number_text(high)}{']' if closed else ')'}"
+        return f">= {value_text(low)}"
+    return f"in [{value_text(low)}, {value_text(high)}{']' if closed else ')'}"
 
 
 def _escape(character: str) -> str:

@@ -96,6 +96,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("S031", "something given twice in a statement", "tree splits axis, splits axis"),
     ("S032", "a condition inside arithmetic", "rule r: 1 + not (a) <= 3"),
     ("S033", "a setting of `solve` in another statement", "minimize errors within 60 s"),
+    ("S034", "a date that no calendar has", "group late = admitted >= 2021-02-30"),
     ("S090", "a syntax tree built in Python that cannot be written as text", ""),
     # ---- B: back ends
     ("B101", "a back end that is not part of this version", ""),
@@ -158,6 +159,8 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("D145", "a value that is not a multiple of the declared step", ""),
     ("D146", "numbers of a column that are different, but equal as float64", ""),
     ("D147", "a number in a frame that matches several values of its column", ""),
+    ("D148", "a cell of a column of dates that is no date", ""),
+    ("D149", "a column that cannot be read as dates", ""),
     ("D151", "an impossible division into training and test rows", ""),
     ("D161", "row weights that are missing, negative or too large", ""),
     ("D162", "no row has a weight above 0", ""),
@@ -245,6 +248,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("N121", "an unknown word after `header`", 'data "a.csv", header maybe'),
     ("N122", "a `let` with the name of a term or a column", "let errors = 3"),
     ("N123", "a number that matches several values of a column", ""),
+    ("N124", "an unknown order of dates", 'data "a.csv", dates "ydm"'),
     ("N130", "a statement that grows too long when its `let` names are replaced", ""),
     ("N201", "an unknown name or term", "rule r: eror <= 3"),
     # ---- O: objective

@@ -186,6 +186,9 @@ class SpecBuilder:
         encoding: str | None = None,
         sheet: str | None = None,
         id: str | None = None,
+        days: str | Iterable[str] | None = None,
+        parts: str | Iterable[str] | None = None,
+        dates: str | None = None,
     ) -> Self:
         """`data ...`: where the rows come from.
 
@@ -213,6 +216,10 @@ class SpecBuilder:
             Of an Excel file; by default the first.
         id
             The column whose values name the rows.
+        days, parts
+            Columns of dates that are read as days since 1970-01-01, or as year, month, weekday.
+        dates
+            Where the year is not in front, `"dmy"` or `"mdy"`.
 
         >>> print(Model().data("heart.csv", na="?", test="33%", stratified=True), end="")
         data "heart.csv", test 33% stratified, na {"?"}
@@ -232,6 +239,9 @@ class SpecBuilder:
             encoding=encoding,
             sheet=sheet,
             id=id,
+            days=days,
+            parts=parts,
+            dates=dates,
         )
         self._append(statement)
         self.frame = source if statements.is_frame(source) else self.frame

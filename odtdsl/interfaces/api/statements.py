@@ -86,6 +86,9 @@ def data(
     encoding: str | None,
     sheet: str | None = None,
     id: object,
+    days: object = None,
+    parts: object = None,
+    dates: str | None = None,
 ) -> ast.Data:
     """`data ...`; frames are for the model to hold."""
     given = [one for one in (source, sklearn, openml) if one is not None]
@@ -118,6 +121,12 @@ def data(
         options.append(ast.Sheet(name=sheet))
     if id is not None:
         options.append(ast.IdColumn(column=values.name(id)))
+    if days is not None:
+        options.append(ast.Days(columns=values.names(days)))
+    if parts is not None:
+        options.append(ast.Parts(columns=values.names(parts)))
+    if dates is not None:
+        options.append(ast.Dates(order=dates))
     return ast.Data(source=_source(source, sklearn, openml), options=tuple(options))
 
 

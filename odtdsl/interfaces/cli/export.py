@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import iter_modules
@@ -13,9 +14,11 @@ from odtdsl.base.diagnostics.model import error
 from odtdsl.interfaces.cli.commands import Argument, Command, Force, Json, Option
 from odtdsl.interfaces.cli.common import OK, print_json
 from odtdsl.interfaces.cli.outputs import check_outputs
+from odtdsl.predictors.wording import printable
 from odtdsl.presentation.exports import formats
 
 if TYPE_CHECKING:
+    from odtdsl.predictors.predictor import Predictor
     from odtdsl.presentation.exports.plan import Plan
 
 
@@ -61,7 +64,8 @@ class Export(Command):
                 helps=(f"add `--out model{format_named(form).suffixes[0]}`",),
             )
         check_outputs({"out": self.out}, [("the model", self.model)], self.force)
-        plan = plan_of(load_model(self.model))
+        model = load_model(self.model)
+        plan = plan_of(model)
         written = export_plan(plan, form, self.out, name=self.name)
         if self.as_json:
             print_json(_told(plan, form, self.out, written))
@@ -70,7 +74,20 @@ class Export(Command):
             click.echo(written, nl=False)
         if plan.n_nodes is not None or (self.out is not None and not self.as_json):
             click.echo(_summary(plan, form, self.out), err=self.out is None or self.as_json)
+        if not format_named(form).shows_dates:
+            for line in _dates(model):
+                click.echo(line, err=True)
         return OK
+
+
+def _dates(model: Predictor) -> Iterator[str]:
+    """What programs must make of dates, which only `odt` reads."""
+    for type_ in model.features:
+        made = type_.date
+        if made is None or type_.name not in model.tested:
+            continue
+        what = "days since 1970-01-01" if made.part == "days" else f"the {made.part}"
+        yield f"`{printable(type_.name)}` is a number there: {what} of `{printable(made.column)}`"
 
 
 def _told(plan: Plan, form: str, out: Path | None, written: str | bytes) -> dict[str, object]:

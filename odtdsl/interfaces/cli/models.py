@@ -42,12 +42,15 @@ class OnRows(Command):
         """What to read: a file or stream of this name, with the options of the command.
 
         Those that it does not have are those of the spec, where there is one. Texts that mark
-        missing values are else those of the model.
+        missing values, and what is read as dates, are else those of the model.
         """
         from odtdsl.datasets.request import DataRequest
+        from odtdsl.predictors.frames import with_dates_of
 
         said = DataRequest(kind="file") if self.spec is None else written(self.spec)
         marks = dict.fromkeys(mark for type_ in model.features for mark in type_.na)
+        if not (said.days or said.parts):
+            said = with_dates_of(model.features, said)
         return replace(
             said,
             kind="file",

@@ -45,6 +45,10 @@ MEANINGS: dict[str, str] = {
     "header": "`header none`: the first line is data, and columns are `c1`, `c2`, ...",
     "sheet": 'The sheet of an Excel file, by default the first: `sheet "2024"`.',
     "encoding": 'The encoding of a file that is not UTF-8: `encoding "latin-1"`.',
+    "days": "Columns of dates that are read as days since 1970-01-01: `days {admitted}`.",
+    "parts": "Columns of dates that are read as year, month and weekday: `parts {admitted}` makes"
+    " `admitted_year`, `admitted_month` and `admitted_weekday`.",
+    "dates": 'Whether dates that end in the year begin with the day or the month: `dates "dmy"`.',
     "id": "The column that names the rows, for `row in {...}`; it is no feature.",
     # ---- types
     "number": "A number: tests ask `x <= t`. `number step 1` for values on a grid.",

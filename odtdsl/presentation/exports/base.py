@@ -31,6 +31,8 @@ class Format:
         What must be installed, of the extra `export`; empty where nothing is.
     also
         Other names that `--to` takes for it.
+    shows_dates
+        Whether days are dates there, as people read it; to programs they are numbers.
     """
 
     what: str
@@ -41,3 +43,4 @@ class Format:
     any_text: bool = False
     package: str = ""
     also: tuple[str, ...] = ()
+    shows_dates: bool = False

@@ -436,16 +436,23 @@ class _Reader:
     def _condition(self, test: Test, column: Column, type_: ColumnType) -> Condition:
         if isinstance(test, InBin):
             if test.low == -math.inf and test.closed and test.high < math.inf:
-                return AtMost(value=float(test.high))
-            return Within(low=float(test.low), high=float(test.high), closed=test.closed)
+                return AtMost(value=_shown(type_, test.high))
+            low, high = _shown(type_, test.low), _shown(type_, test.high)
+            return Within(low=low, high=high, closed=test.closed)
         if type_.kind == "number":
             value = float(test.value)
-            return AtMost(value=value) if isinstance(test, Threshold) else OneOf(values=(value,))
+            asks = isinstance(test, Threshold)
+            return AtMost(value=_shown(type_, value)) if asks else OneOf(values=(value,))
         rank = type_.levels.index(test.value)
         first = 0 if isinstance(test, Threshold) else rank
         assert isinstance(test, (Threshold, Equals)), "a column with levels has no bins"
         values = column.levels[first : rank + 1]
         return OneOf(values=tuple(v for v in values if _readable(v)))
+
+
+def _shown(type_: ColumnType, value: float) -> float:
+    """A float, which people read as a date where it counts days."""
+    return type_.shown(float(value))
 
 
 def _readable(value: Cell) -> bool:

@@ -157,6 +157,12 @@ def _data(request: DataRequest) -> str:
         parts.append(f"sheet {request.sheet!r}")
     if request.id_column is not None:
         parts.append(f"id {request.id_column}")
+    if request.days:
+        parts.append("days " + " ".join(request.days))
+    if request.parts:
+        parts.append("parts " + " ".join(request.parts))
+    if request.date_order is not None:
+        parts.append(f"dates {request.date_order!r}")
     match request.test:
         case TestFile(path=path):
             parts.append(f'test "{path}"')

@@ -46,6 +46,7 @@ FORMAT = Format(
     suffixes=(".mmd",),
     begins=rb'(---\ntitle: "[^\n]*"\n---\n)?flowchart TD\n  %% ' + TITLE + rb"\.\n",
     write=to_mermaid,
+    shows_dates=True,
 )
 
 

@@ -10,7 +10,14 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from odtdsl.predictors.wording import label_text, number_text, printable, rounded, share_text
+from odtdsl.predictors.wording import (
+    label_text,
+    number_text,
+    printable,
+    rounded,
+    share_text,
+    value_text,
+)
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.formats.text import leaf_lines, question_text, rank_lines
 from odtdsl.presentation.exports.plan import (
@@ -176,6 +183,7 @@ FORMAT = Format(
     begins=rb"<!DOCTYPE html>\n<!-- " + TITLE + rb"\. A questionnaire\. -->",
     write=to_questionnaire,
     any_text=True,
+    shows_dates=True,
 )
 
 
@@ -213,7 +221,7 @@ def _question(plan: Plan, fork: Fork, left: int, right: int) -> dict[str, Any]:
 def _asked(name: str, question: CellTest) -> str:
     condition = question.condition
     if isinstance(condition, AtMost):
-        return f"Is {name} at most {number_text(condition.value)}?"
+        return f"Is {name} at most {value_text(condition.value)}?"
     if isinstance(condition, Within):
         return f"Is {name} {_between(condition)}?"
     if not condition.values:
@@ -225,7 +233,7 @@ def _asked(name: str, question: CellTest) -> str:
 
 
 def _between(bin_: Within) -> str:
-    low, high = number_text(bin_.low), number_text(bin_.high)
+    low, high = value_text(bin_.low), value_text(bin_.high)
     if bin_.high == math.inf:
         return "any number" if bin_.low == -math.inf else f"at least {low}"
     end = f"at most {high}" if bin_.closed else f"below {high}"

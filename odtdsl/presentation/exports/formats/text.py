@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from odtdsl.datasets.dataset import Value
-from odtdsl.predictors.wording import counts_text, number_text, printable
+from odtdsl.predictors.wording import counts_text, number_text, printable, value_text
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.plan import (
     TITLE,
@@ -59,6 +59,7 @@ FORMAT = Format(
     write=to_rules,
     any_text=True,
     also=("rules",),
+    shows_dates=True,
 )
 
 
@@ -231,14 +232,14 @@ def _list(values: tuple[Cell, ...]) -> str:
 def _ends(room: _Room) -> Iterator[str]:
     (low, from_), (high, to) = room.low, room.high
     if low != -math.inf:
-        yield f"{'>=' if from_ else '>'} {number_text(low)}"
+        yield f"{'>=' if from_ else '>'} {value_text(low)}"
     if high != math.inf:
-        yield f"{'<=' if to else '<'} {number_text(high)}"
+        yield f"{'<=' if to else '<'} {value_text(high)}"
 
 
 def _interval(bin_: Within) -> str:
     end = "]" if bin_.closed else ")"
-    return f"[{number_text(bin_.low)}, {number_text(bin_.high)}{end}"
+    return f"[{value_text(bin_.low)}, {value_text(bin_.high)}{end}"
 
 
 def _inside(value: float, bin_: Within) -> bool:

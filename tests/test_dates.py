@@ -1,0 +1,250 @@
+"""Dates as numbers: days since 1970-01-01, or year, month and weekday."""
+
+from __future__ import annotations
+
+import datetime
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from click.testing import CliRunner, Result
+from scale import scaled
+
+import odtdsl
+from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.compiler.draft import draft
+from odtdsl.datasets.dates import date_of, order_of
+from odtdsl.datasets.readers import read
+from odtdsl.datasets.request import DataRequest
+from odtdsl.interfaces.cli.main import app
+from odtdsl.presentation.exports.registry import FORMATS
+
+SPEC = """data "rows.csv", days {seen}, parts {seen}, test 25% seed 1
+target ill
+missing branch
+group later = seen >= 2021-06-01
+tree depth <= 2
+minimize errors then leaves
+rule cut: forall split: threshold(seen) >= 2021-02-01
+"""
+
+
+def odt(words: str) -> Result:
+    return CliRunner().invoke(app, words.split())
+
+
+def days(date: datetime.date) -> int:
+    return (date - datetime.date(1970, 1, 1)).days
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Rows that are ill from a day on, some without a date."""
+    monkeypatch.chdir(tmp_path)
+    rng = random.Random(3)
+    lines = ["seen,age,ill"]
+    for at in range(120):
+        day = datetime.date(2021, 1, 1) + datetime.timedelta(days=rng.randrange(400))
+        ill = day >= datetime.date(2021, 7, 15)
+        written = "" if at % 20 == 7 else day.isoformat()
+        lines.append(f"{written},{rng.randrange(20, 80)},{'yes' if ill else 'no'}")
+    Path("rows.csv").write_text("\n".join(lines) + "\n")
+    Path("spec.odt").write_text(SPEC)
+    return tmp_path
+
+
+@pytest.mark.parametrize("seed", range(scaled(300)))
+def test_written_dates_are_read(seed: int) -> None:
+    rng = random.Random(seed)
+    day = datetime.date.fromordinal(rng.randrange(1, datetime.date.max.toordinal()))
+    time = rng.choice(["", "T07:15", " 23:59:59.5", "T00:00:00Z", " 1:02:03+01:00"])
+    pad = rng.choice(["d", "02d"])
+    month, number = format(day.month, pad), format(day.day, pad)
+    sign = rng.choice("-/.")
+    year = f"{day.year:04d}"
+    assert date_of(f"{year}{sign}{month}{sign}{number}{time}") == day
+    assert date_of(f"{number}.{month}.{year}{time}") == day
+    assert date_of(f"{number}{sign}{month}{sign}{year}{time}", "dmy") == day
+    assert date_of(f"{month}{sign}{number}{sign}{year}{time}", "mdy") == day
+    if sign != ".":
+        assert date_of(f"{number}{sign}{month}{sign}{year}") is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "2021", "2021-13-01", "2021-02-30", "soon", "1/2/21", "12:30", "2021-1/2"]
+)
+def test_other_texts_are_no_dates(text: str) -> None:
+    assert date_of(text) is None
+    assert date_of(text, "dmy") is None
+
+
+def test_an_order_is_found_where_one_alone_would_do() -> None:
+    assert order_of(("2021-03-04", "04.03.2021")) == ""
+    assert order_of(("04/03/2021", "13/03/2021")) == "dmy"
+    assert order_of(("04/03/2021", "03/13/2021")) == "mdy"
+    assert order_of(("04/03/2021",)) is None
+    assert order_of(("04/03/2021", "13/13/2021")) is None
+
+
+def test_days_and_parts_are_columns_of_numbers(folder: Path) -> None:
+    request = DataRequest(kind="file", name="rows.csv", days=("seen",), parts=("seen",))
+    table, raw = (
+        read(one, base=folder) for one in (request, DataRequest(kind="file", name="rows.csv"))
+    )
+    assert list(table.columns) == ["seen", "age", "ill", "seen_year", "seen_month", "seen_weekday"]
+    for row, text in enumerate(raw.columns["seen"].texts.tolist()):
+        found = [
+            table.columns[name].numbers
+            for name in ("seen", "seen_year", "seen_month", "seen_weekday")
+        ]
+        values = [None if one is None else one[row] for one in found]
+        if text is None:
+            assert np.isnan(np.array(values, dtype=float)).all()
+            continue
+        day = datetime.date.fromisoformat(text)
+        assert values == [days(day), day.year, day.month, day.isoweekday()]
+    parts = read(DataRequest(kind="file", name="rows.csv", parts=("seen",)), base=folder)
+    assert "seen" not in parts.columns
+
+
+def test_solve_predict_evaluate_audit_and_why_agree(folder: Path) -> None:
+    solved = odt("solve spec.odt --out tree.json")
+    assert "seen <= 2021-07-1" in solved.stdout
+    assert "threshold(seen) >= 2021-02-01" in solved.stdout
+    assert odt("audit spec.odt tree.json").exit_code == 0
+    told = odt("predict tree.json rows.csv").stdout.split()[1:]
+    assert odt("predict spec.odt tree.json rows.csv").stdout.split()[1:] == told
+    truth = [line.rsplit(",")[2] for line in Path("rows.csv").read_text().split()[1:]]
+    wrong = sum(a != b for a, b in zip(told, truth, strict=True))
+    assert wrong <= 10
+    measured = odt("evaluate tree.json rows.csv")
+    assert f"{1 - wrong / 120:.4g}" in measured.stdout
+    why = odt("why spec.odt tree.json --row 3").stdout
+    assert "(seen is 2021-" in why or "(seen is 2022-" in why
+    assert "with seen 2021-07-1" in why
+
+
+def test_frames_of_dates_predict_as_files_do(folder: Path) -> None:
+    tree = odtdsl.parse(SPEC).solve().tree
+    assert tree is not None
+    rows = pd.read_csv("rows.csv")
+    expected = tree.predict(rows).tolist()
+    stamps = rows.assign(seen=pd.to_datetime(rows.seen))
+    numbers = rows.assign(seen=(stamps.seen - pd.Timestamp("1970-01-01")).dt.days)
+    objects = rows.assign(seen=[None if pd.isna(x) else x.date() for x in stamps.seen])
+    given: list[Any] = [stamps, numbers, objects, pl.from_pandas(stamps), stamps.to_dict("list")]
+    given[-1]["seen"] = stamps.seen.to_numpy()
+    for frame in given:
+        assert tree.predict(frame).tolist() == expected
+    stamps.to_parquet("rows.parquet")
+    for frame in (stamps, objects, pl.from_pandas(stamps)):
+        text = SPEC.replace('"rows.csv"', "frame")
+        again = odtdsl.solve(text, frame=frame)
+        assert again.tree == tree
+    spec = SPEC.replace("rows.csv", "rows.parquet")
+    assert odtdsl.parse(spec).solve().tree == tree
+
+
+def test_a_saved_tree_is_the_same_again(folder: Path) -> None:
+    assert odt("solve spec.odt --out tree.json").exit_code == 0
+    tree = odtdsl.load_tree("tree.json")
+    assert str(tree) == str(odtdsl.parse(SPEC).solve().tree)
+    assert "2021-07-1" in str(tree)
+    wrong = Path("tree.json").read_text().replace('"days"', '"hours"')
+    Path("tree.json").write_text(wrong)
+    with pytest.raises(OdtError, match="F207"):
+        odtdsl.load_tree("tree.json")
+
+
+@pytest.mark.parametrize("to", sorted(FORMATS))
+def test_exports_say_what_they_take(folder: Path, to: str) -> None:
+    assert odt("solve spec.odt --out tree.json").exit_code == 0
+    told = odt(f"export tree.json --to {to} --out written")
+    if told.exit_code:  # its package is not installed
+        assert "U37" in told.stderr
+        return
+    shows = to in ("text", "mermaid", "questionnaire")
+    assert ("days since 1970-01-01" in told.stderr) != shows
+    assert (b"2021-07-1" in Path("written").read_bytes()) == shows
+
+
+@pytest.mark.parametrize("seed", range(scaled(40)))
+def test_a_tree_of_days_is_that_of_the_numbers(seed: int) -> None:
+    """Whatever the spec says of thresholds, dates are numbers that are written otherwise."""
+    rng = random.Random(seed)
+    first = datetime.date(1969, 12, 1)
+    dates = [first + datetime.timedelta(days=rng.randrange(90)) for _ in range(12)]
+    labels = [rng.choice("np") for _ in dates]
+    place = rng.choice(["", "candidates d at quantiles 3", "candidates d at bins 3"])
+    cut = first + datetime.timedelta(days=rng.randrange(20, 70))
+    rule = rng.choice(["", "rule r: forall split: threshold(d) >= {}", "group g = d > {}"])
+    if "bins" in place:
+        rule = ""
+    tail = f"tree depth <= 2\nminimize errors then leaves\n{place}\n{rule}"
+    named = [one.isoformat() for one in dates]
+    frames = [{"d": named, "y": labels}, {"d": [days(one) for one in dates], "y": labels}]
+    texts = [f"data frame, days {{d}}\ntarget y\n{tail}", f"data frame\ntarget y\n{tail}"]
+    by_date, by_number = (
+        odtdsl.solve(text.format(value), frame=frame)
+        for text, frame, value in zip(
+            [t.replace("{d}", "{{d}}") for t in texts], frames, (cut, days(cut)), strict=True
+        )
+    )
+    assert by_date.status == by_number.status
+    assert by_date.objective == by_number.objective
+    if by_date.tree is not None:
+        assert by_date.tree.root == by_number.tree.root  # type: ignore[union-attr]
+        assert by_date.audit is not None
+        assert by_date.audit.holds
+
+
+@pytest.mark.parametrize(
+    ("cells", "options", "code"),
+    [
+        (["2021-03-04", "soon"], "days {d}", "D148"),
+        (["03/04/2021", "03/05/2021"], "days {d}", "D148"),
+        (["13/13/2021", "03/05/2021"], 'parts {d}, dates "dmy"', "D148"),
+        (["2021-03-04", "2021-03-05"], "days {e}", "D149"),
+        (["2021-03-04", "2021-03-05"], 'days {d}, dates "ydm"', "N124"),
+        (["2021-03-04", "2021-03-05"], "days {d}, days {d}", "N102"),
+    ],
+)
+def test_mistakes_have_codes(cells: list[str], options: str, code: str) -> None:
+    text = f"data frame, {options}\ntarget y\ntree depth <= 1\nminimize errors"
+    with pytest.raises(OdtError) as caught:
+        odtdsl.solve(text, frame={"d": cells, "y": ["n", "p"]})
+    assert {one.code for one in caught.value.diagnostics} == {code}
+
+
+def test_a_part_whose_name_is_taken_is_refused() -> None:
+    frame = {"d": ["2021-03-04", "2021-03-05"], "d_month": [1, 2], "y": ["n", "p"]}
+    with pytest.raises(OdtError, match="D149"):
+        odtdsl.solve(
+            "data frame, parts {d}\ntarget y\ntree depth <= 1\nminimize errors", frame=frame
+        )
+
+
+def test_a_date_that_is_none_is_told() -> None:
+    with pytest.raises(OdtError, match="S034"):
+        odtdsl.parse("data frame\ntarget y\ngroup g = d > 2021-02-30\nminimize errors")
+
+
+@pytest.mark.parametrize(
+    ("cells", "advice"),
+    [
+        (["2021-03-04", "2021-04-11"], "`days {seen on}`"),
+        (["13/03/2021", "04/03/2021"], '`dates "dmy"`'),
+        (["01/03/2021", "04/03/2021"], 'else `dates "mdy"`'),
+        (["12:30", "13:15"], "such as minutes"),
+    ],
+)
+def test_init_says_what_to_write(tmp_path: Path, cells: list[str], advice: str) -> None:
+    lines = ["seen on,age,ill"]
+    lines += [f"{cells[at % 2]},{at * 7 % 30},{'ny'[at % 2]}" for at in range(40)]
+    (tmp_path / "rows.csv").write_text("\n".join(lines))
+    text = draft(tmp_path / "rows.csv", tmp_path / "rows.odt", None, None).text
+    assert advice.replace("{seen on}", "{`seen on`}") in text.replace("``", "`") or advice in text
