@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 from chromium import headless
+from click.testing import CliRunner
 
 from odtdsl.datasets.dataset import ColumnType
+from odtdsl.interfaces.cli.main import app
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Threshold
+from odtdsl.predictors.saving import to_json
 from odtdsl.predictors.tree import Tree
 from odtdsl.presentation.exports.formats.questionnaire import to_questionnaire
 from odtdsl.presentation.exports.plan import plan_of
@@ -61,7 +66,7 @@ def test_questions_are_in_plain_words_and_missing_goes_where_the_tree_says() -> 
     assert west["says"] == "Is ward \u201cwest\u201d?"
     assert root["unknown"] == root["no"]
     assert west["unknown"] == west["yes"]
-    assert well["says"] == '`state` = "well"'
+    assert (well["says"], well["exact"]) == ("state: well", '`state` = "well"')
     assert ill["counts"] == ["5 training rows here", "well: 1 (20%)", "ill: 4 (80%)"]
 
 
@@ -117,20 +122,58 @@ def test_answers_by_click_and_by_key(browser: Any, tmp_path: Path) -> None:
     browser.find_element("id", "no").click()
     assert question(browser) == "Is ward \u201cwest\u201d?"
     press(browser, "u")
-    assert question(browser) == '`state` = "ill"'
+    assert question(browser) == "state: ill"
     assert not browser.find_element("id", "yes").is_displayed()
     said = [one.text for one in browser.find_elements("css selector", "#path button")]
     assert said == ["Is age at most 54.5? No", "Is ward \u201cwest\u201d? Not known"]
     press(browser, "\ue003")
     press(browser, "n")
-    assert question(browser) == '`state` = "well"'
+    assert question(browser) == "state: well"
     browser.find_elements("css selector", "#path button")[0].click()
     press(browser, "y")
-    assert question(browser) == '`state` = "well"'
+    assert question(browser) == "state: well"
     browser.find_element("id", "again").click()
     press(browser, "\t\n")  # to the first answer, and press it
-    assert question(browser) == '`state` = "well"'
+    assert question(browser) == "state: well"
     assert browser.get_log("browser") == []
+
+
+def test_the_cost_so_far_is_that_of_the_features_asked(browser: Any, tmp_path: Path) -> None:
+    amounts = (0.1, {"age"}), (20, {"ward"}), (0.2, {"age", "ward"}), (7, {"other"})
+    costs = tuple((Fraction(str(amount)), frozenset(names)) for amount, names in amounts)
+    page = tmp_path / "costs.html"
+    page.write_text(to_questionnaire(replace(plan_of(tree()), costs=costs)), encoding="utf-8")
+    browser.get(page.as_uri())
+
+    def said() -> str:
+        return str(browser.find_element("id", "cost").text)
+
+    assert said() == "Cost so far: 0; this question adds 0.3"
+    press(browser, "n")
+    assert said() == "Cost so far: 0.3; this question adds 20"
+    press(browser, "y")
+    assert said() == "Cost so far: 20.3"
+    opened(browser, tree(), tmp_path)
+    assert said() == ""
+
+
+def test_a_spec_in_front_of_the_model_gives_the_costs(tmp_path: Path) -> None:
+    spec, saved, out = (tmp_path / name for name in ("s.odt", "m.json", "a.html"))
+    (tmp_path / "r.csv").write_text("age,ward,state\n30,east,well\n60,west,ill\n", encoding="utf-8")
+    spec.write_text(
+        'data "r.csv"\ntarget state\ncost age = 2.5, ward = 9\ncost {age, ward} shared = 1\n'
+        "tree depth <= 2\nminimize errors\n",
+        encoding="utf-8",
+    )
+    saved.write_text(json.dumps(to_json(tree())), encoding="utf-8")
+
+    def export(*more: str) -> str:
+        return CliRunner().invoke(app, ["export", *map(str, more), str(saved)]).output
+
+    export(str(spec), "--to", "questionnaire", "--out", str(out))
+    text = out.read_text(encoding="utf-8").split('id="model">')[1].split("</script>")[0]
+    assert json.loads(text)["costs"] == [[2.5, [0]], [9.0, [1]], [1.0, [0, 1]]]
+    assert "U376" in export(str(spec), "--to", "sql")
 
 
 def test_the_page_admits_no_network(browser: Any, tmp_path: Path) -> None:

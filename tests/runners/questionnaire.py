@@ -26,14 +26,14 @@ def by_questionnaire(model: Model, rows: list[Row]) -> list[Any]:
 
     def said(row: Row) -> Any:
         node = nodes[0]
-        while "exact" in node:
+        while "asks" in node:
             passed = condition("if " + node["exact"], ranks).holds(row)
             if "no" in node:
                 node = nodes[node["yes" if passed else "no"]]
             else:  # whether the cell is there
                 there = node["yes"]
                 node = nodes[node["unknown"] if passed else there]
-        return outputs(node["says"], len(model.targets))
+        return outputs(node["exact"], len(model.targets))
 
     return [REFUSED if refuses(plan.refusing, row) else said(row) for row in rows]
 

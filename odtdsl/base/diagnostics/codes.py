@@ -480,6 +480,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U373", "an invalid name for an exported function, table or model", ""),
     ("U374", "an export that needs a package which is not installed", ""),
     ("U375", "a binary export without a file", ""),
+    ("U376", "a spec for an export format that has no use for one", ""),
     ("U380", "a name that is no file of the studio's folder", ""),
     ("U381", "a spec in the studio that reads from outside its folder", ""),
     ("U382", "a request that the studio cannot read or follow", ""),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +13,7 @@ import click
 
 from odtdsl.base.diagnostics.model import error
 from odtdsl.interfaces.cli.commands import Argument, Command, Force, Json, Option
-from odtdsl.interfaces.cli.common import OK, print_json
+from odtdsl.interfaces.cli.common import OK, Problem, print_json
 from odtdsl.interfaces.cli.outputs import check_outputs
 from odtdsl.predictors.wording import printable
 from odtdsl.presentation.exports import formats
@@ -31,6 +32,9 @@ class Export(Command):
     """Write a saved tree or diagram for other programs (rules, SQL, Python, ONNX, ...), each
     with the predictions of `odt predict`."""
 
+    spec: Annotated[
+        Path | None, Argument(help="The spec, whose costs a questionnaire adds up.")
+    ] = None
     model: Annotated[Path, Argument(help="A saved tree or diagram, or a saved `solve --json`.")]
     to: Annotated[
         str | None,
@@ -63,9 +67,16 @@ class Export(Command):
                 f"{form} is a binary format: it needs a file",
                 helps=(f"add `--out model{format_named(form).suffixes[0]}`",),
             )
-        check_outputs({"out": self.out}, [("the model", self.model)], self.force)
+        if self.spec is not None and form != "questionnaire":
+            raise error(
+                "U376",
+                f"{form} has no use for a spec",
+                helps=("leave it out; a questionnaire takes one, for the costs of its questions",),
+            )
+        reads = [("the model", self.model), *([("the spec", self.spec)] if self.spec else [])]
+        check_outputs({"out": self.out}, reads, self.force)
         model = load_model(self.model)
-        plan = plan_of(model)
+        plan = replace(plan_of(model), costs=self._costs())
         written = export_plan(plan, form, self.out, name=self.name)
         if self.as_json:
             print_json(_told(plan, form, self.out, written))
@@ -78,6 +89,19 @@ class Export(Command):
             for line in _dates(model):
                 click.echo(line, err=True)
         return OK
+
+    def _costs(self) -> tuple[tuple[Fraction, frozenset[str]], ...]:
+        """The costs of the spec, if one was given."""
+        if self.spec is None:
+            return ()
+        problem = Problem(self.spec).analysis().problem
+        names = [feature.name for feature in problem.features]
+        own = zip(problem.costs.features, names, strict=True)
+        shared = problem.costs.shared
+        return (
+            *((amount, frozenset({name})) for amount, name in own if amount),
+            *((one.amount, frozenset(names[at] for at in one.features)) for one in shared),
+        )
 
 
 def _dates(model: Predictor) -> Iterator[str]:

@@ -184,7 +184,8 @@ class Studio:
                 to = _text(asked, "to")
                 if to in EXPORTS:
                     file = _given(path.with_suffix(EXPORTS[to]).name)
-                    return ("export", tree, "--to=" + to, "--out=" + file, "--json")
+                    reads = (spec, tree) if to == "questionnaire" else (tree,)
+                    return ("export", *reads, "--to=" + to, "--out=" + file, "--json")
         raise error("U382", f"the studio has no command `{command[:40]}`")
 
     def stopped(self) -> dict[str, Any]:

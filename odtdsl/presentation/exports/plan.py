@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Literal
 
 from odtdsl.base.diagnostics.model import OdtError, error
@@ -184,6 +185,8 @@ class Plan:
         Splits and ends, with all repetitions.
     n_nodes
         Of a diagram: the nodes it has itself; None of a tree.
+    costs
+        Amounts of a spec, each paid once by a path that asks for one of its features.
     """
 
     kind: Literal["tree", "diagram"]
@@ -195,6 +198,7 @@ class Plan:
     classes: tuple[Value, ...]
     n_splits: int
     n_nodes: int | None
+    costs: tuple[tuple[Fraction, frozenset[str]], ...] = ()
 
     @property
     def title(self) -> str:

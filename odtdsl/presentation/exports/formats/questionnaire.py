@@ -74,16 +74,34 @@ function answer(word) {
         draw(true);
     }
 }
+function price(asked) {
+    const paid = model.costs.filter(([, columns]) => columns.some((one) => asked.has(one)));
+    return Number(paid.reduce((sum, [amount]) => sum + amount, 0).toPrecision(12));
+}
+function cost(node) {
+    const asked = new Set();
+    let at = 0;
+    for (const word of taken) {
+        model.nodes[at].asks.forEach((one) => asked.add(one));
+        at = model.nodes[at][word];
+    }
+    const so_far = price(asked);
+    (node.asks || []).forEach((one) => asked.add(one));
+    const more = Number((price(asked) - so_far).toPrecision(12));
+    return `Cost so far: ${so_far}${node.asks ? `; this question adds ${more}` : ""}`;
+}
 function draw(move) {
     const node = model.nodes[here()];
     by("question").textContent = node.says;
     by("exact").textContent = node.exact || "";
+    by("cost").hidden = !model.costs.length;
+    by("cost").textContent = cost(node);
     by("counts").replaceChildren();
     (node.counts || []).forEach((line) => put(by("counts"), "li", line));
     for (const word of Object.keys(words)) {
         by(word).hidden = node[word] === undefined;
     }
-    by("keys").hidden = node.exact === undefined;
+    by("keys").hidden = node.asks === undefined;
     const path = by("path");
     path.replaceChildren();
     let at = 0;
@@ -131,6 +149,7 @@ script-src '{script_hash}'">
 <h2 id="question" tabindex="-1"></h2>
 <p id="exact"></p>
 <ul id="counts"></ul>
+<p id="cost"></p>
 <div class="answers">
 <button id="yes" type="button">Yes</button>
 <button id="no" type="button">No</button>
@@ -154,7 +173,8 @@ def to_questionnaire(plan: Plan, name: str | None = None) -> str:
     """A page that asks the questions of a path one by one, and shows what its leaf says.
 
     It needs no network and sends nothing. Each question has the answers yes and no and, where
-    the model takes missing cells, "not known". The exact condition stands below the question.
+    the model takes missing cells, "not known". The exact condition stands below the question, and
+    below that what the path costs so far, where the plan has costs.
 
     Parameters
     ----------
@@ -173,7 +193,7 @@ def to_questionnaire(plan: Plan, name: str | None = None) -> str:
         script=SCRIPT,
         script_hash=_hash(SCRIPT),
         ranks=ranks,
-        model=_json({"nodes": list(_nodes(plan))}),
+        model=_json({"nodes": list(_nodes(plan)), "costs": list(_costs(plan))}),
     )
 
 
@@ -199,15 +219,38 @@ def _nodes(plan: Plan) -> Iterator[dict[str, Any]]:
                     order.append(child)
             yield _question(plan, item, places[id(item.left)], places[id(item.right)])
         else:
-            first, *_ = leaf_lines(plan, item.leaf)
-            yield {"says": first, "counts": list(_counts(plan, item.leaf))}
+            exact, *_ = leaf_lines(plan, item.leaf)
+            counts = list(_counts(plan, item.leaf))
+            yield {"says": _end(plan, item.leaf), "exact": exact, "counts": counts}
+
+
+def _end(plan: Plan, leaf: int) -> str:
+    """What a leaf predicts, in plain words."""
+    said = plan.leaves[leaf]
+    values = (plan.classes[said.label],) if said.label is not None else said.output or ()
+    told = zip(plan.targets, values, strict=True)
+    return ", ".join(f"{printable(target)}: {_value(value)}" for target, value in told)
+
+
+def _value(value: Any) -> str:
+    return printable(value) if isinstance(value, str) else number_text(value)
+
+
+def _costs(plan: Plan) -> Iterator[tuple[float, list[int]]]:
+    """Amounts, with the tested columns that each is paid for."""
+    for amount, names in plan.costs:
+        columns = [at for at, column in enumerate(plan.columns) if column.name in names]
+        if amount and columns:
+            yield float(amount), columns
 
 
 def _question(plan: Plan, fork: Fork, left: int, right: int) -> dict[str, Any]:
     question = fork.question
     said: dict[str, Any] = {"exact": question_text(plan, question), "yes": left, "no": right}
     if isinstance(question, Plane):
-        return {"says": "Is this sum below its bound?", **said}
+        asks = sorted({term.column for term in question.terms})
+        return {"says": "Is this sum below its bound?", "asks": asks, **said}
+    said["asks"] = [question.column]
     column = plan.columns[question.column]
     said["says"] = _asked(printable(column.name), question)
     if not column.weighed:
