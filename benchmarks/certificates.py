@@ -34,7 +34,7 @@ from odtdsl.backends.ledger import Ledger
 from odtdsl.compiler import Analysis
 from odtdsl.driver import pipeline
 from odtdsl.driver.result import Result
-from odtdsl.insight.proofs import certificate
+from odtdsl.insight.proofs import certificate, covered
 from odtdsl.problem.terms.normalize import normalize
 
 PAGE = ROOT / "docs" / "explanation" / "certificates.md"
@@ -100,7 +100,7 @@ def solved(case: Case, limit: float, ledger: Ledger | None) -> tuple[Result, flo
 def measured(case: Case, limit: float, runs: int) -> tuple[str, ...]:
     """A line of the table."""
     core = normalize(case.analysis.rows)
-    if reasons := certificate.uncovered(core):
+    if reasons := covered.uncovered(core):
         return (case.name, *[""] * 7, f"not covered: {reasons[0]}")
     plain = statistics.median(solved(case, limit, None)[1] for _ in range(runs))
     times, ledger = [], Ledger()

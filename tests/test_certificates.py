@@ -16,7 +16,8 @@ from test_every_term import PLAIN, PLAIN_PATHS, case, core_of, solved
 
 import odtdsl
 from odtdsl.driver import pipeline
-from odtdsl.insight.proofs.certificate import MAGIC, checker, uncovered
+from odtdsl.insight.proofs.certificate import MAGIC, checker
+from odtdsl.insight.proofs.covered import uncovered
 
 STAGES = ("errors", "errors then leaves", "errors + 2 * leaves", "accuracy", "depth then errors")
 
@@ -174,9 +175,7 @@ def test_another_spec_and_what_is_not_covered(tmp_path: Path) -> None:
     with pytest.raises(odtdsl.OdtError, match="P103"):
         odtdsl.check_proof(path, spec, frame=fewer)
     with pytest.raises(odtdsl.OdtError, match="P203"):
-        odtdsl.solve(
-            f'{spec} rule fair: recall("a") >= 50%', frame=frame, using="exact", proof=path
-        )
+        odtdsl.solve(f"{spec} rule one: same_leaf(0, 1)", frame=frame, using="exact", proof=path)
 
 
 def test_the_rows_beside_a_certificate_replace_nothing_else(tmp_path: Path) -> None:
@@ -224,7 +223,7 @@ def test_results_and_estimators_are_certified(tmp_path: Path) -> None:
     assert tree.result_.certificate is not None
     assert tree.result_.certificate.certified
     with pytest.raises(odtdsl.OdtError, match="P203"):
-        OptimalTreeClassifier(["recall(1) >= 10%"], max_depth=2, certify=True).fit(x, y)
+        OptimalTreeClassifier(["increasing(x0)"], max_depth=2, certify=True).fit(x, y)
     with pytest.raises(odtdsl.OdtError, match="P204"):
         odtdsl.solve(spec, frame=frame, using="greedy").certify()
     with pytest.raises(odtdsl.OdtError, match="P204"):
@@ -246,12 +245,8 @@ def test_only_optimal_trees_are_certified() -> None:
 def test_what_is_not_covered_is_said_by_the_names_of_its_rules(tmp_path: Path) -> None:
     frame: dict[str, Any] = {"a": [1, 2, 3, 4, 5, 6], "b": list("xyxyxz"), "y": list("ababab")}
     for rule, reason in (
-        ('recall("a") >= 50%', "a bound on rows, predictions or leaves of the whole tree"),
-        ("uses(a)", "a feature that must be used"),
-        ("root in {a}", "tests that depend on the level"),
-        ("forall leaf: purity >= 80%", "a bound on the rows of each leaf"),
-        ("forall path: length >= 2", "paths that need some test"),
-        ("forall split: size >= 3", "a bound on the rows of each split"),
+        ("tests(a) <= 1", "prices of tests"),
+        ("same_leaf(0, 1)", "rows that are compared with each other"),
     ):
         spec = f"data frame target y: class tree depth <= 2 minimize errors rule one: {rule}"
         with pytest.raises(odtdsl.OdtError, match="P203") as refused:
@@ -285,6 +280,11 @@ def test_a_conflict_is_certified(tmp_path: Path) -> None:
     path.unlink()
     Path(f"{path}.csv").unlink()
     code, told = explained('rule half: recall("n") >= 90% rule other: recall("m") >= 90%')
+    assert (code, told["proof"]) == (3, {"file": "c.cert", "rows": "c.cert.csv"})
+    assert checked(path).stdout.endswith("certified: no tree keeps the rules\n")
+    path.unlink()
+    Path(f"{path}.csv").unlink()
+    code, told = explained("rule one: same_leaf(0, 1) rule other: different_leaf(0, 1)")
     assert (code, told["status"], told["proof"]) == (1, "infeasible", None)
     assert not path.exists()
 
@@ -304,7 +304,7 @@ def test_a_plan_says_whether_certificates_cover_a_spec(tmp_path: Path) -> None:
     spec = 'data "rows.csv" target y tree depth <= 1 minimize errors'
     for rule, says in (
         ("", "`--using exact --proof FILE` writes one"),
-        (' rule kept: recall("a") >= 50%', "not covered, rule `kept`"),
+        (" rule kept: same_leaf(0, 1)", "not covered, rule `kept`"),
     ):
         (tmp_path / "s.odt").write_text(spec + rule)
         command = [sys.executable, "-m", "odtdsl", "plan", "s.odt"]

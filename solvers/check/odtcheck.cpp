@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -43,6 +44,7 @@ namespace {
 using Int = std::int64_t;
 using Index = std::uint32_t;
 using Small = std::int32_t;
+__extension__ typedef __int128 Wide;
 using std::size_t;
 using std::string;
 using std::vector;
@@ -146,7 +148,8 @@ struct Feature {
   string kind, column;
   vector<string> given;
   vector<Index> rank;    // per row
-  vector<double> value;  // of numbers, per row
+  vector<double> value;  // per row: at most the threshold goes left
+  Index absent = ~0u;    // the rank of empty cells; a test parts others as well
 };
 
 struct Stage {
@@ -155,6 +158,17 @@ struct Stage {
   Int price = 0, unit = 1;   // of a leaf; what one step weighs among all stages
   vector<vector<Int>> loss;  // per kind of row and predicted class
   vector<Index> kind;
+};
+
+// measure <= at_most, or whether a fact is set. Of a rule one literal must hold.
+struct Literal {
+  bool fact, positive;
+  size_t at;
+  Int at_most;
+};
+struct Rule {
+  string scope, name;  // tree; leaf or split: asked where `asks` says so
+  vector<Literal> literals;
 };
 
 struct Node {
@@ -174,6 +188,15 @@ struct Problem {
   bool least_depth = false;  // the depth comes before all stages
   Int leaves = 0, leaf_rows = 1, price = 0, limit = -1, base = 0;
   vector<vector<int>> next;  // path rules: the state behind a test on a feature; -1: may not stand
+  // Beside the path: whether a leaf may stand in a state, and which rules on rows are asked there.
+  bool ruled = false;
+  vector<char> ends;
+  vector<vector<size_t>> asks;
+  vector<Stage> measures;
+  vector<Rule> rules;
+  vector<vector<string>> told;          // of facts: number, level or *, features that set it
+  vector<vector<std::uint64_t>> facts;  // per level and feature: what a test sets
+  vector<vector<Int>> sums;             // per kind: of measures, [measure * classes + class]
   vector<Node> tree;
   // All stages in one loss: per kind of row and class, above the least; and the most that a row of
   // the kind can lose. The last kind is of rows that do not count.
@@ -185,6 +208,47 @@ struct Problem {
     return next.empty() ? 0 : next[static_cast<size_t>(state)][f];
   }
 };
+
+Int signed_integer(const string& text) {
+  return !text.empty() && text[0] == '-' ? -integer(text.substr(1)) : integer(text);
+}
+
+// "3 <= 12" of measure 3, "fact 2" or "not fact 2".
+Literal literal(const string& text) {
+  const size_t at = text.find(" <= ");
+  if (at != string::npos)
+    return {false, true, static_cast<size_t>(integer(text.substr(0, at))),
+            signed_integer(text.substr(at + 4))};
+  const bool no = text.compare(0, 4, "not ") == 0;
+  const string rest = text.substr(no ? 4 : 0);
+  need(rest.compare(0, 5, "fact ") == 0, "a literal of an unknown kind: " + text);
+  return {true, !no, static_cast<size_t>(integer(rest.substr(5), 63)), 0};
+}
+
+// States without `ends` and `asks` allow leaves and ask nothing; facts go by level and feature.
+void read_rules(Problem& p) {
+  p.ruled = !p.rules.empty() || !p.ends.empty();
+  const size_t states = std::max<size_t>(1, p.next.size());
+  if (p.ends.empty()) p.ends.assign(states, 1);
+  if (p.asks.empty()) p.asks.resize(states);
+  need(p.ends.size() == states && p.asks.size() == states, "`ends` and `asks` are per state");
+  for (const Rule& rule : p.rules)
+    for (const Literal& l : rule.literals)
+      need(rule.scope == "tree" ? l.fact || l.at < p.measures.size()
+                                : !l.fact && l.at < p.measures.size(),
+           "a rule on what there is not");
+  for (const auto& asked : p.asks)
+    for (size_t at : asked)
+      need(at < p.rules.size() && p.rules[at].scope != "tree", "a state asks for no rule");
+  p.facts.assign(static_cast<size_t>(p.depth), vector<std::uint64_t>(p.features.size(), 0));
+  for (const auto& line : p.told)
+    for (size_t level = 0; level < p.facts.size(); ++level)
+      for (size_t i = 2; i < line.size(); ++i)
+        if (line[1] == "*" || line[1] == std::to_string(level))
+          p.facts[level]
+                 [static_cast<size_t>(integer(line[i], static_cast<Int>(p.features.size()) - 1))] |=
+              std::uint64_t{1} << integer(line[0], 63);
+}
 
 int read_tree(Problem& p, const vector<vector<string>>& lines, size_t& at, int level) {
   need(at < lines.size() && level <= 30, "the tree ends too early or is too deep");
@@ -209,6 +273,7 @@ int read_tree(Problem& p, const vector<vector<string>>& lines, size_t& at, int l
 Problem read_problem(const string& text) {
   Problem p;
   vector<vector<string>> tree;
+  vector<Stage>* of = nullptr;  // losses and rows are of the last one
   for (size_t at = 0, end; at < text.size(); at = end + 1) {
     end = std::min(text.find('\n', at), text.size());
     const vector<string> line = fields(text.substr(at, end - at));
@@ -230,14 +295,31 @@ Problem read_problem(const string& text) {
       p.leaves = integer(line[1]);
     else if (word == "leaf rows" && one)
       p.leaf_rows = integer(line[1]);
-    else if (word == "stage" && line.size() == 4 && (line[2] == "least" || line[2] == "zero"))
-      p.stages.push_back({line[1], line[2] == "zero", integer(line[3]), 1, {}, {}});
-    else if (word == "loss" && !p.stages.empty()) {
-      p.stages.back().loss.emplace_back();
+    else if (word == "measure" && line.size() == 3) {
+      p.measures.push_back({line[1], false, signed_integer(line[2]), 1, {}, {}});
+      of = &p.measures;
+    } else if (word == "fact" && line.size() >= 3) {
+      need(integer(line[1]) < 64, "at most 64 facts");
+      p.told.push_back({line.begin() + 1, line.end()});
+    } else if (word == "rule" && line.size() >= 3) {
+      p.rules.push_back({line[1], line[2], {}});
+      for (size_t i = 3; i < line.size(); ++i) p.rules.back().literals.push_back(literal(line[i]));
+    } else if (word == "ends") {
+      for (size_t i = 1; i < line.size(); ++i) p.ends.push_back(line[i] != "0");
+    } else if (word == "asks") {
+      p.asks.emplace_back();
       for (size_t i = 1; i < line.size(); ++i)
-        p.stages.back().loss.back().push_back(integer(line[i]));
-    } else if (word == "rows" && !p.stages.empty()) {  // KIND or KINDxCOUNT
-      vector<Index>& kind = p.stages.back().kind;
+        p.asks.back().push_back(static_cast<size_t>(integer(line[i])));
+    } else if (word == "stage" && line.size() == 4 && (line[2] == "least" || line[2] == "zero")) {
+      p.stages.push_back({line[1], line[2] == "zero", integer(line[3]), 1, {}, {}});
+      of = &p.stages;
+    } else if (word == "loss" && of) {
+      of->back().loss.emplace_back();
+      for (size_t i = 1; i < line.size(); ++i)
+        of->back().loss.back().push_back(of == &p.stages ? integer(line[i])
+                                                         : signed_integer(line[i]));
+    } else if (word == "rows" && of) {  // KIND or KINDxCOUNT
+      vector<Index>& kind = of->back().kind;
       for (size_t i = 1; i < line.size(); ++i) {
         const size_t x = line[i].find('x');
         const Int count = x == string::npos ? 1 : integer(line[i].substr(x + 1), 1 << 28);
@@ -261,6 +343,7 @@ Problem read_problem(const string& text) {
   size_t at = 0;
   if (!tree.empty()) read_tree(p, tree, at, 0);
   need(at == tree.size(), "lines follow the tree");
+  read_rules(p);
   for (const auto& to : p.next) {
     need(to.size() == p.features.size(), "a path rule needs an entry per feature");
     for (int s : to) need(s < static_cast<int>(p.next.size()), "a path rule leads to no state");
@@ -268,23 +351,25 @@ Problem read_problem(const string& text) {
   return p;
 }
 
-// Ranks of a feature from the cells themselves.
+// Ranks of a feature from the cells themselves: how many tests stand below its value.
 void rank_feature(Feature& f, const vector<string>& cells) {
-  std::map<string, Index> order;  // of the listed values: how many tests stand before each
-  Index tests = 0;
-  vector<double> cuts;
-  const bool is = f.kind == "is", listed = f.kind == "order", in = f.kind == "in";
-  need(is || listed || in || f.kind == "number" || f.kind == "cuts",
-       "a feature of an unknown kind");
   const double far = std::numeric_limits<double>::infinity();
-  bool with_empty = false;  // of a bin
+  const size_t space = f.kind.find(' ');  // where empty cells go, of numbers and ordered values
+  const string kind = f.kind.substr(0, space), side = f.kind.substr(kind.size());
+  const bool is = kind == "is", listed = kind == "order", in = kind == "in",
+             every = kind == "number", moved = side == " left" || side == " right";
+  need((is || listed || in || every || kind == "cuts") && (moved || side.empty()),
+       "a feature of an unknown kind");
+  std::map<string, double> order;  // of the listed values
+  vector<double> cuts;             // a value at most this goes left
+  bool with_empty = false;         // of a bin
   for (const string& word : f.given)
     if (in && word == "empty")
       with_empty = true;
     else if (listed && word == "|")  // it stands where a test may
-      ++tests;
+      cuts.push_back(static_cast<double>(cuts.size()));
     else if (is || listed)
-      order.emplace(word, tests);
+      order.emplace(word, static_cast<double>(cuts.size()));
     else
       cuts.push_back(in && word == "-inf" ? -far : in && word == "inf" ? far : number(word));
   need(!in || cuts.size() == 2, "a bin has two ends");
@@ -292,24 +377,36 @@ void rank_feature(Feature& f, const vector<string>& cells) {
     const auto found = order.find(cell);
     if (in) {  // those of the bin go left
       const double x = cell.empty() ? 0 : number(cell);
-      f.rank.push_back(cell.empty() ? !with_empty : x < cuts[0] || x >= cuts[1]);
-    } else if (is)  // cells of a listed value go left
-      f.rank.push_back(found == order.end());
-    else if (listed) {
-      need(found != order.end(), "a value is not in the order of " + f.column);
-      f.rank.push_back(found->second);
-    } else
-      f.value.push_back(number(cell));
+      f.value.push_back(cell.empty() ? !with_empty : x < cuts[0] || x >= cuts[1]);
+    } else if (is) {  // cells of a listed value go left
+      f.value.push_back(found == order.end());
+    } else if (moved && cell.empty()) {
+      f.value.push_back(side == " left" ? -far : far);
+    } else {
+      need(!listed || found != order.end(), "a value is not in the order of " + f.column);
+      f.value.push_back(listed ? found->second : number(cell));
+    }
   }
-  if (f.kind == "number") cuts = f.value;  // a test behind every value: as good as between them
+  if (is || in) cuts.assign(1, 0);
+  if (every)  // a test behind every value but the largest: as good as between them
+    for (double x : f.value)
+      if (std::isfinite(x)) cuts.push_back(x);
   std::sort(cuts.begin(), cuts.end());
-  for (double x : f.value)  // thresholds below the value
+  if (every && !cuts.empty())
+    cuts.erase(std::lower_bound(cuts.begin(), cuts.end(), cuts.back()), cuts.end());
+  for (double x : f.value)
     f.rank.push_back(
-        static_cast<Index>(std::lower_bound(cuts.begin(), cuts.end(), x) - cuts.begin()));
+        x == far ? static_cast<Index>(cuts.size() + 2)
+        : x == -far
+            ? 0
+            : static_cast<Index>(std::lower_bound(cuts.begin(), cuts.end(), x) - cuts.begin() + 1));
   const std::set<Index> met(f.rank.begin(), f.rank.end());  // numbered without gaps
   const vector<Index> used(met.begin(), met.end());
-  for (Index& r : f.rank)
-    r = static_cast<Index>(std::lower_bound(used.begin(), used.end(), r) - used.begin());
+  for (size_t i = 0; i < f.rank.size(); ++i) {
+    f.rank[i] =
+        static_cast<Index>(std::lower_bound(used.begin(), used.end(), f.rank[i]) - used.begin());
+    if (!std::isfinite(f.value[i])) f.absent = f.rank[i];
+  }
 }
 
 // Stages stand above each other like the digits of a number: a step of one weighs more than all
@@ -338,6 +435,20 @@ void stack(Problem& p, const vector<Index>& label) {
     p.price += stage.price * unit;
     unit *= span + 1;
   }
+  if (p.ruled) p.limit = unit;  // above all values
+  for (Stage& m : p.measures) {
+    if (m.kind.empty()) m.kind = label;
+    need(m.kind.size() == p.rows, "a measure needs a kind for each row");
+    Int span = std::abs(m.price) * leaves;
+    for (const auto& loss : m.loss)
+      need(loss.size() == p.classes.size(), "a measure needs an entry per class");
+    for (Index k : m.kind) {
+      need(k < m.loss.size() && span < kLargest, "a row is of no kind, or sums are too large");
+      Int most = 0;
+      for (Int x : m.loss[k]) most = std::max(most, std::abs(x));
+      span += most;
+    }
+  }
   std::map<vector<Int>, Index> known;
   for (size_t i = 0; i < p.rows; ++i) {
     vector<Int> total(p.classes.size(), 0);
@@ -347,8 +458,15 @@ void stack(Problem& p, const vector<Index>& label) {
     const Int least = *std::min_element(total.begin(), total.end());
     p.base += least;
     for (Int& t : total) t -= least;
-    const auto found = known.emplace(total, static_cast<Index>(known.size()));
-    if (found.second) p.loss.push_back(total);
+    vector<Int> sums, key = total;
+    for (const Stage& m : p.measures)
+      sums.insert(sums.end(), m.loss[m.kind[i]].begin(), m.loss[m.kind[i]].end());
+    key.insert(key.end(), sums.begin(), sums.end());
+    const auto found = known.emplace(key, static_cast<Index>(known.size()));
+    if (found.second) {
+      p.loss.push_back(total);
+      p.sums.push_back(sums);
+    }
     p.kind.push_back(found.first->second);
   }
   p.loss.emplace_back(p.classes.size(), 0);
@@ -357,9 +475,12 @@ void stack(Problem& p, const vector<Index>& label) {
 
 // MONO drops tests that part nothing from a path, so each state must allow all that the states
 // behind it do: the largest relation of that kind is found, and must hold of every step.
-void check_paths(const Problem& p) {
+bool may_drop(const Problem& p) {
   const size_t n = p.next.size();
+  if (n > 1000) return false;
   vector<vector<char>> more(n, vector<char>(n, 1));
+  for (size_t a = 0; a < n; ++a)
+    for (size_t b = 0; b < n; ++b) more[a][b] = p.ends[a] >= p.ends[b];
   for (bool changed = true; changed;) {
     changed = false;
     for (size_t a = 0; a < n; ++a)
@@ -373,8 +494,8 @@ void check_paths(const Problem& p) {
   }
   for (size_t s = 0; s < n; ++s)
     for (int to : p.next[s])
-      demand(to < 0 || more[s][static_cast<size_t>(to)],
-             "a path rule that dropping a test may break");
+      if (to >= 0 && !more[s][static_cast<size_t>(to)]) return false;
+  return true;
 }
 
 Problem load(const string& text, const string& data) {
@@ -385,21 +506,23 @@ Problem load(const string& text, const string& data) {
     return table.at(name);
   };
   vector<Index> label;
-  for (const string& cell : column(p.target)) {
+  need(!table.empty(), "the data have no columns");
+  p.rows = table.begin()->second.size();
+  for (const string& cell : p.target.empty() ? vector<string>() : column(p.target)) {
     const auto at = std::find(p.classes.begin(), p.classes.end(), cell);
     need(at != p.classes.end(), "a class of the data is not listed: " + cell);
     label.push_back(static_cast<Index>(at - p.classes.begin()));
   }
-  p.rows = label.size();
   need(p.rows < (size_t{1} << 28), "too many rows");
   for (Feature& f : p.features) rank_feature(f, column(f.column));
   stack(p, label);
   Int total = 0;
   for (Index k : p.kind) total += p.most[k];
-  p.by_bits = p.leaf_rows == 1 && p.next.empty() && p.most.size() <= 17 && total < (1 << 30);
+  p.by_bits =
+      !p.ruled && p.leaf_rows == 1 && p.next.empty() && p.most.size() <= 17 && total < (1 << 30);
   for (const Feature& f : p.features)
     p.by_bits = p.by_bits && *std::max_element(f.rank.begin(), f.rank.end()) <= 1;
-  check_paths(p);
+  demand(p.ruled || may_drop(p), "a path rule that dropping a test may break");
   return p;
 }
 
@@ -723,6 +846,262 @@ struct Stairs {
   Int sum(size_t t) const { return best(0, t) + best(1, t); }
 };
 
+// ---- rules that only a whole tree, or the rows of a leaf, can break
+
+// What some rows count for each measure, if a leaf with this class holds them.
+vector<Int> sums_of(const Problem& p, const vector<Index>& kinds, size_t label) {
+  vector<Int> found(p.measures.size(), 0);
+  for (Index k : kinds)
+    for (size_t m = 0; m < found.size(); ++m) found[m] += p.sums[k][m * p.classes.size() + label];
+  return found;
+}
+
+bool holds(const Rule& rule, const vector<Int>& sums, std::uint64_t facts) {
+  for (const Literal& l : rule.literals)
+    if (l.fact ? (facts >> l.at & 1) == l.positive : sums[l.at] <= l.at_most) return true;
+  return false;
+}
+
+// Whether a leaf or split in a state of the path keeps the rules that are asked of its rows.
+bool meets(const Problem& p, int state, const char* scope, const vector<Int>& sums) {
+  for (size_t at : p.asks[static_cast<size_t>(state)])
+    if (p.rules[at].scope == scope && !holds(p.rules[at], sums, 0)) return false;
+  return true;
+}
+
+bool keeps_rules(const Problem& p, const vector<Int>& sums, std::uint64_t facts) {
+  for (const Rule& rule : p.rules)
+    if (rule.scope == "tree" && !holds(rule, sums, facts)) return false;
+  return true;
+}
+
+// All that matters of a tree on some rows: the weighted sum, the loss, the measures, the facts.
+struct Point {
+  Int weighted, loss;
+  vector<Int> sums;
+  std::uint64_t facts;
+};
+
+// FRONT: all trees whose weighted sum is within a budget, but for those that another one on the
+// same rows is no worse than in everything. The weighted sum is scale * loss + multipliers *
+// measures. Rules on leaves, splits and whole trees only leave out trees; so the least weighted sum
+// of trees without these rules says which tests need not be tried.
+struct Fronts {
+  const Problem& p;
+  std::function<bool()> sampled;
+  Int scale = 1, price = 0, nodes = 0;
+  vector<Int> multiplier;       // per measure
+  vector<vector<Int>> weights;  // per kind and class, above the least of the kind
+  vector<Int> most;             // per kind
+  bool drops = false;           // MONO holds
+
+  Fronts(const Problem& problem, std::function<bool()> chance)
+      : p(problem), sampled(std::move(chance)) {}
+
+  // How many points were left; refuses where one of them keeps the rules below the target.
+  Int check(const View& v, Int target, Int of_loss, const vector<Int>& multipliers) {
+    scale = of_loss;
+    multiplier.assign(p.measures.size(), 0);
+    size_t at = 0;
+    // A tree that keeps the rules and loses less than the target stays within this budget.
+    Wide budget = Wide{scale} * (target - 1), reach = 0;
+    for (const Rule& rule : p.rules) {
+      const Int m = rule.scope == "tree" ? multipliers[at++] : 0;
+      if (rule.scope == "tree" && rule.literals.empty()) return 0;  // no tree keeps it
+      if (!m) continue;
+      demand(rule.literals.size() == 1 && !rule.literals[0].fact, "a multiplier of no bound");
+      multiplier[rule.literals[0].at] += m;
+      budget += Wide{m} * rule.literals[0].at_most;
+    }
+    weigh(v, budget, reach);
+    demand(reach < kLargest && budget < kLargest && budget > -kLargest, "sums are too large");
+    drops = price >= 0 && may_drop(p);
+    const vector<Point> found = front(v, p.depth, 0, static_cast<Int>(budget));
+    for (const Point& point : found)
+      demand(point.loss >= target || !keeps_rules(p, point.sums, point.facts),
+             "a tree that keeps the rules loses less than is claimed");
+    return static_cast<Int>(found.size());
+  }
+
+  // Weights above the least of each kind, which are taken off the budget.
+  void weigh(const View& v, Wide& budget, Wide& reach) {
+    const size_t classes = p.classes.size(), measures = multiplier.size();
+    const auto fits = [](Wide x) {
+      demand(x < kLargest && x > -kLargest, "sums are too large");
+      return static_cast<Int>(x);
+    };
+    vector<Int> least;
+    Wide each = Wide{scale} * p.price;
+    for (size_t m = 0; m < measures; ++m) each += Wide{multiplier[m]} * p.measures[m].price;
+    price = fits(each);
+    for (size_t k = 0; k < p.loss.size(); ++k) {
+      vector<Int> weight;
+      for (size_t c = 0; c < classes; ++c) {
+        Wide sum = Wide{scale} * p.loss[k][c];
+        for (size_t m = 0; k < p.sums.size() && m < measures; ++m)
+          sum += Wide{multiplier[m]} * p.sums[k][m * classes + c];
+        weight.push_back(fits(sum));
+      }
+      least.push_back(*std::min_element(weight.begin(), weight.end()));
+      for (Int& x : weight) x -= least.back();
+      most.push_back(*std::max_element(weight.begin(), weight.end()));
+      weights.push_back(weight);
+    }
+    for (Index k : v.kind) {
+      budget -= least[k];
+      reach += Wide{most[k]} + std::abs(least[k]);
+    }
+    reach += Wide{std::abs(price)} << p.depth;
+  }
+
+  // The least weighted sums of a leaf on the lower rows, and of one on the others, at every place.
+  vector<Int> leaves(const View& v, size_t f, bool right) const {
+    const size_t n = p.classes.size(), rows = v.rows();
+    vector<Int> sum(n, price), found(rows + 1, price);
+    for (size_t t = 1; t <= rows; ++t) {
+      const Int* weight = weights[v.kind[v.order[f][right ? rows - t : t - 1]]].data();
+      Int least = sum[0] += weight[0];
+      for (size_t l = 1; l < n; ++l) least = std::min(least, sum[l] += weight[l]);
+      found[right ? rows - t : t] = least;
+    }
+    return found;
+  }
+
+  // Calls `visit` with each test of a feature where trees on both sides, of one level less, may
+  // have a weighted sum below `limit`, which visits may lower; with a bound on each side that is no
+  // more than `limit`.
+  template <class Visit>
+  void tests(const View& v, size_t f, int depth, int next, Int& limit, Visit visit) {
+    vector<size_t> place;
+    for (size_t t = 1; t < v.rows(); ++t)
+      if (v.cut[f][t]) place.push_back(t);
+    if (depth == 1) {
+      if (place.empty() || !p.ends[static_cast<size_t>(next)]) return;
+      const vector<Int> left = leaves(v, f, false), right = leaves(v, f, true);
+      for (size_t t : place)
+        if (left[t] + right[t] < limit) visit(t, left[t], right[t]);
+      return;
+    }
+    struct Known {  // what holds on the two sides of a place
+      size_t at;
+      Int side[2];
+    };
+    struct Open {  // tests between two places
+      size_t from, to;
+      Known low, high;
+    };
+    vector<Int> upto(1, 0);
+    for (Index row : v.order[f]) upto.push_back(upto.back() + most[v.kind[row]]);
+    const Int least = price >= 0 ? price : price * (Int{1} << (depth - 1));
+    vector<Open> open{{0, place.size(), {0, {least, least}}, {v.rows(), {least, least}}}};
+    while (!open.empty()) {
+      Open o = open.back();
+      open.pop_back();
+      // MONO from fewer rows, DEL from more.
+      const auto bound = [&](size_t t, int side) {
+        const Known &fewer = side ? o.high : o.low, &more = side ? o.low : o.high;
+        const Int lost = side ? upto[t] - upto[more.at] : upto[more.at] - upto[t];
+        return std::max({least, drops ? fewer.side[side] : least, more.side[side] - lost});
+      };
+      const auto closed = [&](size_t i) {
+        return bound(place[i], 0) + bound(place[i], 1) >= limit;
+      };
+      while (o.from < o.to && closed(o.from)) ++o.from;
+      while (o.from < o.to && closed(o.to - 1)) --o.to;
+      if (o.from == o.to) continue;
+      const size_t middle = (o.from + o.to) / 2, t = place[middle];
+      Known here{t, {bound(t, 0), bound(t, 1)}};
+      if (depth < p.depth || sampled()) {
+        const Index idle = static_cast<Index>(p.most.size() - 1);
+        const View left = part(v, f, 0, t, 0, t, idle);
+        here.side[0] =
+            std::max(here.side[0], least_of(left, depth - 1, next, limit - here.side[1]));
+        if (here.side[0] + here.side[1] < limit) {
+          const View right = part(v, f, t, v.rows(), t, v.rows(), idle);
+          here.side[1] =
+              std::max(here.side[1], least_of(right, depth - 1, next, limit - here.side[0]));
+          if (here.side[0] + here.side[1] < limit) visit(t, here.side[0], here.side[1]);
+        }
+      }
+      open.push_back({o.from, middle, o.low, here});
+      open.push_back({middle + 1, o.to, here, o.high});
+    }
+  }
+
+  // The least weighted sum of all trees on the rows, without rules on leaves, splits and the whole
+  // tree; or `limit`, where it is no less.
+  Int least_of(const View& v, int depth, int state, Int limit) {
+    ++nodes;
+    if (p.ends[static_cast<size_t>(state)]) limit = std::min(limit, leaves(v, 0, false).back());
+    if (depth == 0) return limit;
+    for (size_t f = 0; f < p.features.size(); ++f)
+      if (p.after(state, f) >= 0)
+        tests(v, f, depth, p.after(state, f), limit,
+              [&](size_t, Int a, Int b) { limit = std::min(limit, a + b); });
+    return limit;
+  }
+
+  // The points within a budget.
+  vector<Point> front(const View& v, int depth, int state, Int budget) {
+    ++nodes;
+    vector<Point> found;
+    if (p.ends[static_cast<size_t>(state)])
+      for (size_t c = 0; c < p.classes.size(); ++c) {
+        Point leaf{price, p.price, sums_of(p, v.kind, c), 0};
+        for (Index k : v.kind) {
+          leaf.weighted += weights[k][c];
+          leaf.loss += p.loss[k][c];
+        }
+        if (leaf.weighted > budget || !meets(p, state, "leaf", leaf.sums)) continue;
+        for (size_t m = 0; m < leaf.sums.size(); ++m) leaf.sums[m] += p.measures[m].price;
+        add(found, leaf);
+      }
+    if (depth == 0 || !meets(p, state, "split", sums_of(p, v.kind, 0))) return found;
+    const Index idle = static_cast<Index>(p.most.size() - 1);
+    for (size_t f = 0; f < p.features.size(); ++f) {
+      const int next = p.after(state, f);
+      if (next < 0) continue;
+      const std::uint64_t facts = p.facts[static_cast<size_t>(p.depth - depth)][f];
+      Int limit = budget + 1;
+      tests(v, f, depth, next, limit, [&](size_t t, Int, Int b) {
+        // Bounds are those of all tests that part rows; here one must part cells that are there.
+        if (v.rank[f][v.order[f][t - 1]] == p.features[f].absent ||
+            v.rank[f][v.order[f][t]] == p.features[f].absent)
+          return;
+        const vector<Point> left = front(part(v, f, 0, t, 0, t, idle), depth - 1, next, budget - b);
+        if (left.empty()) return;
+        Int least = left[0].weighted;
+        for (const Point& point : left) least = std::min(least, point.weighted);
+        const vector<Point> right =
+            front(part(v, f, t, v.rows(), t, v.rows(), idle), depth - 1, next, budget - least);
+        for (const Point& x : left)
+          for (const Point& y : right) {
+            if (x.weighted + y.weighted > budget) continue;
+            Point both{x.weighted + y.weighted, x.loss + y.loss, x.sums, x.facts | y.facts | facts};
+            for (size_t m = 0; m < both.sums.size(); ++m) both.sums[m] += y.sums[m];
+            add(found, both);
+          }
+      });
+    }
+    return found;
+  }
+
+  // Keeps a point unless one of the front is no worse; drops those that it is no worse than.
+  static void add(vector<Point>& front, const Point& point) {
+    const auto no_worse = [](const Point& a, const Point& b) {
+      bool fine = a.facts == b.facts && a.loss <= b.loss;
+      for (size_t m = 0; fine && m < a.sums.size(); ++m) fine = a.sums[m] <= b.sums[m];
+      return fine;
+    };
+    for (const Point& other : front)
+      if (no_worse(other, point)) return;
+    front.erase(std::remove_if(front.begin(), front.end(),
+                               [&](const Point& other) { return no_worse(point, other); }),
+                front.end());
+    front.push_back(point);
+  }
+};
+
 struct Checker {
   const Problem& p;
   double share;  // of the depth-two checks that are made
@@ -792,9 +1171,9 @@ struct Checker {
     return found;
   }
 
-  // Whether a sample has a check of depth two.
-  bool sampled() {
-    rules.insert("TWO");
+  // Whether a sample has a check of depth two, or of a test of the root under rules.
+  bool sampled(const char* rule) {
+    rules.insert(rule);
     dice ^= dice << 13, dice ^= dice >> 7, dice ^= dice << 17;
     const bool taken = share >= 1 || static_cast<double>(dice >> 11) < share * 9007199254740992.0;
     ++(taken ? pairs : skipped);
@@ -846,7 +1225,7 @@ struct Checker {
       leaf[1].push_back(upper + p.price);
       demand(lower + upper + 2 * p.price >= target, "a single split loses less than is claimed");
     }
-    if (depth == 1 || !sampled()) return;
+    if (depth == 1 || !sampled("TWO")) return;
     vector<std::uint64_t> both(words);
     for (size_t f = 0; f < n; ++f) {
       std::fill(meet.begin(), meet.end(), Small{0});
@@ -876,7 +1255,7 @@ struct Checker {
         leaf[side].push_back(p.after(state, f) < 0 ? vector<Int>() : leaves(v, f, side));
     demand(stump(v, leaf, least) >= target, "a single split loses less than is claimed");
     if (depth == 1) return;
-    if (!sampled()) return;
+    if (!sampled("TWO")) return;
     const Int flat = std::min(alone, stump(v, leaf, 1));
     Int sum = static_cast<Int>(v.rows());
     for (Index k : v.kind) sum += 2 * p.most[k];
@@ -975,6 +1354,27 @@ struct Checker {
         }
       }
     }
+  }
+
+  // DUAL and FRONT: a scale and a multiplier for each rule; then no tree below the budget keeps all
+  // rules and loses less than is claimed.
+  void under_rules(const View& v, Int target) {
+    ++steps;
+    if (target <= 0) {
+      rules.insert("ZERO");
+      return;
+    }
+    demand(p.leaves >= Int{1} << p.depth && p.leaf_rows == 1, "sizes and leaves are rules here");
+    Fronts fronts(p, [this] { return sampled("FRONT"); });
+    const Int scale = read(), far = Int{1} << 40;
+    vector<Int> multipliers;
+    for (size_t i = 0; i < p.rules.size(); ++i)
+      if (p.rules[i].scope == "tree") multipliers.push_back(read());
+    for (Int m : multipliers) demand(m < far, "a multiplier is too large");
+    demand(scale < far, "a scale is too large");
+    rules.insert("DUAL");
+    if (fronts.check(v, target, scale, multipliers) > 0) rules.insert("FRONT");
+    steps += fronts.nodes;
   }
 
   // The judgement: every tree on the rows of a view, of at most this depth and so many leaves, each
@@ -1082,9 +1482,11 @@ struct Held {
   const Problem& p;
   int depth = 0;
   Int value = 0, leaves = 0;
-  vector<Int> stages;
+  vector<Int> stages, sums;
+  std::uint64_t facts = 0;
 
-  explicit Held(const Problem& problem) : p(problem), stages(problem.stages.size(), 0) {
+  explicit Held(const Problem& problem)
+      : p(problem), stages(problem.stages.size(), 0), sums(problem.measures.size(), 0) {
     if (p.tree.empty()) return;
     vector<Index> rows(p.rows);
     std::iota(rows.begin(), rows.end(), 0u);
@@ -1094,11 +1496,14 @@ struct Held {
       demand(!p.stages[s].zero || !stages[s], "the tree breaks a rule that must hold for all rows");
       value += p.stages[s].unit * stages[s];
     }
+    demand(keeps_rules(p, sums, facts), "the tree breaks a rule on the whole tree");
   }
 
   void visit(const Node& node, const vector<Index>& rows, int level, int state) {
     depth = std::max(depth, level);
-    demand(level <= p.depth, "the tree is too deep");
+    demand(level + (node.feature >= 0) <= p.depth, "the tree is too deep");
+    vector<Index> kinds;
+    for (Index i : rows) kinds.push_back(p.kind[i]);
     if (node.feature < 0) {
       ++leaves;
       demand(static_cast<Int>(rows.size()) >= p.leaf_rows, "a leaf of the tree holds too few rows");
@@ -1106,21 +1511,28 @@ struct Held {
         stages[s] += p.stages[s].price;
         for (Index i : rows) stages[s] += p.stages[s].loss[p.stages[s].kind[i]][node.label];
       }
+      demand(p.ends[static_cast<size_t>(state)], "a path of the tree ends too early");
+      const vector<Int> found = sums_of(p, kinds, node.label);
+      demand(meets(p, state, "leaf", found), "a leaf of the tree breaks a rule");
+      for (size_t m = 0; m < sums.size(); ++m) sums[m] += found[m] + p.measures[m].price;
       return;
     }
+    demand(meets(p, state, "split", sums_of(p, kinds, 0)), "a split of the tree breaks a rule");
+    facts |= p.facts[static_cast<size_t>(level)][static_cast<size_t>(node.feature)];
     const int next = p.after(state, static_cast<size_t>(node.feature));
     demand(next >= 0, "a path of the tree breaks a path rule");
     const Feature& f = p.features[static_cast<size_t>(node.feature)];
     const double threshold = number(node.threshold);
     vector<Index> sides[2];
-    Index low = 0, high = ~0u;  // the ranks next to the threshold: some test lies between
+    std::set<Index> ranks[2];  // of cells that are not empty: some test lies between
     for (Index i : rows) {
-      const bool right = (f.value.empty() ? f.rank[i] : f.value[i]) > threshold;
+      const bool right = f.value[i] > threshold;
       sides[right].push_back(i);
-      right ? high = std::min(high, f.rank[i]) : low = std::max(low, f.rank[i]);
+      if (f.rank[i] != f.absent) ranks[right].insert(f.rank[i]);
     }
-    demand(!sides[0].empty() && !sides[1].empty(), "a split of the tree parts nothing");
-    demand(low < high, "a split of the tree is none of the tests that may stand");
+    demand(!ranks[0].empty() && !ranks[1].empty(), "a split of the tree parts nothing");
+    demand(*ranks[0].rbegin() < *ranks[1].begin(),
+           "a split of the tree is none of the tests that may stand");
     visit(p.tree[static_cast<size_t>(node.left)], sides[0], level + 1, next);
     visit(p.tree[static_cast<size_t>(node.right)], sides[1], level + 1, next);
   }
@@ -1187,8 +1599,12 @@ int run(const string& file, const string& text, const char* steps, const string&
     demand(static_cast<Int>(p.rows) >= p.leaf_rows, "a leaf of all rows is too small");
     for (Int count = check.read(); count > 0; --count) {
       const Int depth = check.read(), target = check.read(), value = target + p.base;
-      demand(depth <= p.depth, "a bound for deeper trees than are asked for");
-      check.claim(all, static_cast<int>(depth), p.leaves, 0, p.leaf_rows, target);
+      demand(depth <= p.depth && (!p.ruled || depth == p.depth),
+             "a bound for trees of another depth");
+      if (p.ruled)
+        check.under_rules(all, target);
+      else
+        check.claim(all, static_cast<int>(depth), p.leaves, 0, p.leaf_rows, target);
       demand(!held || depth < asked || value <= tree.value,
              "a bound above the value of the tree: a mistake of this checker");
       const bool none = p.limit >= 0 && value >= p.limit;

@@ -204,7 +204,8 @@ class Exact(BackEnd):
             return search_of(core, limits, first, report)
         if limits.ledger is None and refuted(core):
             return RawAnswer(status="infeasible")
-        if (rules := plain_of(core)) is not None:
+        rules = plain_of(core)
+        if rules is not None and not (limits.ledger is not None and asks_fronts(core)):
             return PlainSearch(core, rules, limits, first, report).run()
         return RuledSearch(core, limits, first, report).run()
 
@@ -270,6 +271,15 @@ def plain_of(core: Core) -> PlainRules | None:
         return None  # before the rules on paths become an automaton, which may take long
     found = plain_rules(core)
     return None if found is None else found[0]
+
+
+def asks_fronts(core: Core) -> bool:
+    """Whether a certificate of a problem of classes is one under rules.
+
+    The plain search with its log does not express them, or it prunes by more than it logs.
+    """
+    rules = plain_of(core)
+    return rules is None or rules.must is not None
 
 
 class PlainSearch(StackedSearch):

@@ -61,7 +61,10 @@ Term = tuple[int, tuple[int, ...], int]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rules:
-    """What the engine's search under rules reads beside the features: see its stub."""
+    """What the engine's search under rules reads beside the features: see its stub.
+
+    `names` are those of the rules that `clauses` came from.
+    """
 
     column: list[int]
     columns: int
@@ -74,6 +77,7 @@ class Rules:
     leaf_clauses: list[list[RowLiteral]]
     split_clauses: list[list[RowLiteral]]
     clauses: list[list[ModelLiteral]]
+    names: list[str]
     objective: list[Term]
     offset: int
     space: Space | None
@@ -271,6 +275,7 @@ class _Assembly:
         self.components = Components(core)
         self.facts = Facts(core, depth)
         self.possible = True
+        self.names: list[str] = []
 
     # ---- rules of the model
 
@@ -310,10 +315,12 @@ class _Assembly:
             if any(literal is True for literal in literals):
                 continue
             found.append([literal for literal in literals if not isinstance(literal, bool)])
+            self.names.append(clause.origin.rule)
             self.possible = self.possible and bool(found[-1])
         if self.core.tree.leaves is not None:
             count = self.components.add(Additive(leaves=1))
             found.append([("component", count, self.core.tree.leaves)])
+            self.names.append("leaves")
         return found
 
     # ---- rules on rows of a leaf or split
@@ -447,6 +454,7 @@ class _Assembly:
             leaf_clauses=leaf,
             split_clauses=split,
             clauses=clauses,
+            names=self.names,
             objective=objective,
             offset=stages[0][1],
             space=space(self.core, found, self.depth, monotone) if monotone else None,

@@ -47,14 +47,27 @@ class RuledSearch(StackedSearch):
         """One search at a depth, on the stacked components."""
         self.ruled = assemble(self.core, depth)
         if not self.ruled.possible:
+            self._certify(None)
             return InfeasibleAnswer()
-        return engine.solve_ruled(
+        found = engine.solve_ruled(
             self.ruled.problem(self.core),
             self.limits.of_engine(gap=len(self.core.objective) == 1),
             start=self.engine_start(),
             upper_bound=self.ruled.most,
             progress=self.told,
         )
+        if found.status in ("optimal", "infeasible"):
+            self._certify(found.objective)
+        return found
+
+    def _certify(self, objective: int | None) -> None:
+        """Leave the steps that show an optimum, or that there is no tree."""
+        if self.limits.ledger is None:
+            return
+        from odtdsl.backends.exact.multipliers import certificate_of
+
+        made = certificate_of(self.core, self.ruled, objective, self.limits)
+        self.limits.ledger.parts.append(made)
 
     def packed(self, held: engine.Plan | engine.Tree) -> Packed:
         """The tree itself."""

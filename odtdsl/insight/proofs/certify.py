@@ -16,7 +16,7 @@ from odtdsl.compiler import Analysis
 from odtdsl.driver import pipeline
 from odtdsl.driver.overrides import Overrides
 from odtdsl.driver.result import Certificate
-from odtdsl.insight.proofs import certificate
+from odtdsl.insight.proofs import certificate, covered
 from odtdsl.insight.proofs.commands import CERTIFIER, ledger_of
 from odtdsl.problem.terms.normalize import normalize
 
@@ -54,7 +54,7 @@ def certify(result: Result, path: Path | None, within: float | str | timedelta |
     seconds = parse_seconds(within) if isinstance(within, str) else within
     seconds = seconds.total_seconds() if isinstance(seconds, timedelta) else seconds
     analysis = analysis_of(result)
-    certificate.require_covered(normalize(analysis.rows))
+    covered.require_covered(normalize(analysis.rows))
     _require_proven(result)
     ledger = ledger_of(CERTIFIER)
     assert ledger is not None, "of the back end that certifies"
@@ -71,7 +71,7 @@ def logged(analysis: Analysis) -> tuple[Ledger | None, Overrides]:
     None where the spec names another back end, whose answers `Result.certify` solves again for.
     Raises P203, before any search, for what no certificate covers.
     """
-    certificate.require_covered(normalize(analysis.rows))
+    covered.require_covered(normalize(analysis.rows))
     if analysis.problem.options.backend not in (AUTO, CERTIFIER):
         return None, Overrides()
     return ledger_of(CERTIFIER), Overrides(backend=CERTIFIER, threads=1)

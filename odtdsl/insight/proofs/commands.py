@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from odtdsl.base.back_ends import AUTO, able
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
-from odtdsl.insight.proofs import certificate
+from odtdsl.insight.proofs import certificate, covered
 from odtdsl.insight.proofs.check import Verified, check, reached
 from odtdsl.insight.proofs.claims import Claim, optimum, require_tree
 from odtdsl.insight.proofs.file import Proof, read, size_of
@@ -50,7 +50,7 @@ def back_end(analysis: Analysis, wish: str | None) -> str:
     """
     named, prover = wish or analysis.problem.options.backend, able("write proofs")
     if named == CERTIFIER:
-        certificate.require_covered(normalize(analysis.rows))
+        covered.require_covered(normalize(analysis.rows))
         return named
     if named not in (AUTO, prover):
         raise error(
@@ -60,7 +60,7 @@ def back_end(analysis: Analysis, wish: str | None) -> str:
         )
     core = normalize(analysis.rows)
     by_depth = isinstance(core.objective[0], DepthStage)
-    if named == AUTO and not by_depth and not certificate.uncovered(core):
+    if named == AUTO and not by_depth and not covered.uncovered(core):
         return CERTIFIER
     require_tree(core)
     return prover
@@ -68,7 +68,7 @@ def back_end(analysis: Analysis, wish: str | None) -> str:
 
 def certifiable(analysis: Analysis) -> str:
     """What `odt plan` says of certificates."""
-    reasons = certificate.uncovered(normalize(analysis.rows))
+    reasons = covered.uncovered(normalize(analysis.rows))
     if reasons:
         return f"certificate: not covered, {'; '.join(reasons)}"
     return f"certificate: `--using {CERTIFIER} --proof FILE` writes one"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from odtdsl.base.diagnostics.model import error
 from odtdsl.driver import pipeline
-from odtdsl.insight.proofs import certificate
+from odtdsl.insight.proofs import certificate, covered
 from odtdsl.insight.proofs.certify import NOTHING
 from odtdsl.insight.proofs.commands import CERTIFIER, ledger_of
 from odtdsl.problem.ir.rows import Rows
@@ -37,7 +37,7 @@ def certify_conflict(
         analysis.problem, rules=tuple(rule for rule in analysis.problem.rules if rule.name in kept)
     )
     fewer = replace(analysis, problem=problem, rows=Rows(problem, analysis.rows.data))
-    certificate.require_covered(normalize(fewer.rows))
+    covered.require_covered(normalize(fewer.rows))
     ledger = ledger_of(CERTIFIER)
     assert ledger is not None, "of the back end that certifies"
     result = pipeline.solve(fewer, backend=CERTIFIER, seconds=seconds, threads=1, ledger=ledger)

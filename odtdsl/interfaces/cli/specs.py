@@ -109,8 +109,8 @@ class Plan(OnSpec):
         """Print which back end would run, in which steps, and what the others do not support."""
         from odtdsl.base.back_ends import variant
         from odtdsl.driver import pipeline
-        from odtdsl.insight.proofs.certificate import uncovered
         from odtdsl.insight.proofs.commands import certifiable
+        from odtdsl.insight.proofs.covered import uncovered
         from odtdsl.presentation import console
         from odtdsl.problem.ir.dump import dump_core
 

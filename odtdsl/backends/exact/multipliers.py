@@ -1,0 +1,208 @@
+"""Certificates under rules: whole multipliers of the rules on the whole tree, for `odtcheck`.
+
+With multipliers at least 0 of bounds on measures, the least of the loss plus multiplier times
+(measure less bound) over all trees is at most the loss of any tree that keeps the bounds:
+Lagrange's bound. Good multipliers leave the checker few trees to look at; bad ones cost it time,
+not truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from odtdsl.backends.base import Limits
+from odtdsl.backends.exact.lowering import _digit
+from odtdsl.backends.exact.ruled import Ruled
+from odtdsl.base import engine
+from odtdsl.base.frozen import dataclass
+from odtdsl.datasets.table import IntArray
+from odtdsl.problem.ir.forms import Core, LinearStage
+
+SCALE = 1000
+"""Multipliers are whole numbers over this."""
+
+ROUNDS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Stacked:
+    """The stages as one loss, as `odtcheck` stacks them from their lines in a certificate.
+
+    Attributes
+    ----------
+    units
+        What a step of each stage weighs.
+    base
+        What the rows lose together whatever is predicted.
+    beyond
+        Above every value.
+    """
+
+    units: tuple[int, ...]
+    base: int
+    beyond: int
+
+    @classmethod
+    def of(cls, core: Core, depth: int) -> Stacked:
+        """Of the objective of a core."""
+        shape = (core.n_rows, core.n_classes)
+        leaves = min(1 << depth, core.n_rows)
+        unit, units = 1, list[int]()
+        total = np.zeros(shape, dtype=np.int64)
+        for stage in reversed(core.objective):
+            assert isinstance(stage, LinearStage), "as `uncovered` has it"
+            output, _, span = _digit(stage.measure, shape, leaves)
+            total += output * unit
+            units.insert(0, unit)
+            unit *= span + 1
+        return cls(units=tuple(units), base=int(total.min(axis=1).sum()), beyond=unit)
+
+
+def certificate_of(core: Core, made: Ruled, objective: int | None, limits: Limits) -> bytes:
+    """The steps that show a value of the search to be the least, or (None) that no tree keeps the
+    rules."""
+    stacked = Stacked.of(core, made.depth)
+    if objective is None:
+        target = stacked.beyond
+    else:
+        target = sum(
+            unit * _steps(core, made, objective, at) for at, unit in enumerate(stacked.units)
+        )
+    target -= stacked.base
+    numbers = [made.depth, target]
+    if target > 0:
+        numbers += _Tuning(core, made, stacked, limits).multipliers(needed=objective is None)
+    return b"".join(map(_varint, numbers))
+
+
+def _steps(core: Core, made: Ruled, objective: int, at: int) -> int:
+    """The value of a stage above the least that labels alone allow."""
+    from odtdsl.backends.exact.lowering import least
+
+    stage = core.objective[at]
+    assert isinstance(stage, LinearStage), "as `uncovered` has it"
+    value = made.stage(objective, at) * stage.measure.denominator
+    return int(value) - least(stage.measure)
+
+
+def _varint(value: int) -> bytes:
+    found = bytearray()
+    while value >= 128:
+        found.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*found, value])
+
+
+class _Tuning:
+    """Multipliers by cutting planes: those that are best for the trees that are known, and the tree
+    that is best for these."""
+
+    def __init__(self, core: Core, made: Ruled, stacked: Stacked, limits: Limits) -> None:
+        self.core, self.made, self.stacked, self.limits = core, made, stacked, limits
+        self.bounds = [
+            (at, clause[0][1], clause[0][2])
+            for at, clause in enumerate(made.rules.clauses)
+            if len(clause) == 1 and clause[0][0] == "component"
+        ]
+        self.stages = [components[0] for _, components, _ in made.rules.objective]
+
+    def multipliers(self, *, needed: bool) -> list[int]:
+        """The scale of the loss, 0 where no tree keeps the rules, and a multiplier per rule on the
+        whole tree."""
+        scale = 0 if needed else SCALE
+        best = [0] * len(self.bounds)
+        if self.bounds:
+            best = max(self._tried(scale), key=lambda one: one[0], default=(0.0, best))[1]
+        rules = [0] * len(self.made.rules.clauses)
+        for (at, _, _), multiplier in zip(self.bounds, best, strict=True):
+            rules[at] = multiplier
+        return [scale, *rules]
+
+    def _tried(self, scale: int) -> Iterator[tuple[float, list[int]]]:
+        """Multipliers with their bounds, over `scale`."""
+        known: list[tuple[float, list[int]]] = []
+        wanted, most = [0] * len(self.bounds), float("inf")
+        for _ in range(ROUNDS):
+            tree = self._best_tree(scale, wanted)
+            if tree is None:
+                return
+            loss, excess = self._measured(tree)
+            found = scale * loss + sum(m * x for m, x in zip(wanted, excess, strict=True))
+            yield found, wanted
+            if found >= most - 1e-6 * abs(most) - 1 or (loss, excess) in known:
+                return
+            known.append((loss, excess))
+            most, wanted = self._master(scale, known)
+
+    def _best_tree(self, scale: int, multipliers: Sequence[int]) -> engine.Tree | None:
+        terms = [
+            (scale * unit, (component,), -1)
+            for unit, component in zip(self.stacked.units, self.stages, strict=True)
+        ]
+        terms += [
+            (multiplier, (component,), -1)
+            for multiplier, (_, component, _) in zip(multipliers, self.bounds, strict=True)
+        ]
+        rules = replace(self.made.rules, clauses=[], objective=[t for t in terms if t[0]], offset=0)
+        free = replace(self.made, rules=rules).problem(self.core)
+        return engine.solve_ruled(free, self.limits.of_engine(gap=False)).tree
+
+    def _measured(self, tree: engine.Tree) -> tuple[int, list[int]]:
+        """The loss of a tree, and by how much it passes each bound."""
+        label, n_leaves = self._labels(tree)
+
+        def value(component: int) -> int:
+            found = self.made.rules.components
+            total = found.leaf[component] * n_leaves
+            for c, at in enumerate(found.sum_of[component]):
+                if at >= 0:
+                    total += int(found.sums[at][label == c].sum())
+            return total
+
+        loss = sum(
+            unit * value(component)
+            for unit, component in zip(self.stacked.units, self.stages, strict=True)
+        )
+        return loss, [value(component) - bound for _, component, bound in self.bounds]
+
+    def _labels(self, tree: engine.Tree) -> tuple[IntArray, int]:
+        label = np.zeros(self.core.n_rows, dtype=np.int64)
+        ranks, n_leaves = self.made.features.ranks, 0
+        todo = [(0, np.arange(self.core.n_rows))]
+        while todo:
+            at, rows = todo.pop()
+            feature = int(tree.feature[at])
+            if feature < 0:
+                label[rows] = tree.label[at]
+                n_leaves += 1
+                continue
+            left = ranks[feature, rows] <= tree.cut[at]
+            todo += [(int(tree.left[at]), rows[left]), (int(tree.right[at]), rows[~left])]
+        return label, n_leaves
+
+    def _master(
+        self, scale: int, known: Sequence[tuple[float, list[int]]]
+    ) -> tuple[float, list[int]]:
+        """The best multipliers if there were no other trees, and the bound with them."""
+        from scipy.optimize import linprog
+
+        n = len(self.bounds)
+        span = max(1.0, *(max(map(abs, excess), default=1) for _, excess in known))
+        unit = float(scale * self.stacked.units[0]) if scale else 1.0
+        high = max(SCALE * 100.0, unit * 100.0) if scale else float(SCALE)
+        rows = [[*(-float(x) for x in excess), 1.0] for _, excess in known]
+        sides = [scale * float(loss) for loss, _ in known]
+        top = (abs(scale) * float(self.stacked.beyond) + high * span * n) * 2
+        found = linprog(
+            [0.0] * n + [-1.0],
+            A_ub=rows,
+            b_ub=sides,
+            bounds=[(0, high)] * n + [(-top, top)],
+            method="highs",
+        )
+        if found.x is None:
+            return float("inf"), [0] * n
+        return float(found.x[-1]), [round(x) for x in found.x[:-1]]

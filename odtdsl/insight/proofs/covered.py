@@ -1,0 +1,129 @@
+"""What certificates of `exact` cover, and by which rule they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from odtdsl.base.diagnostics.model import error
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.forms import (
+    Additive,
+    Core,
+    DepthStage,
+    Linear,
+    LinearStage,
+    Link,
+    MaximaBound,
+    Monotone,
+    PathTotal,
+)
+
+MOST_WORK = 2 * 10**11
+"""Sums over rows that the checker may need under rules, by a rough count; where tests may be left
+out of a path its bounds spare most of them."""
+
+SPARED = 500
+
+
+def require_covered(core: Core) -> None:
+    """Raise P203, before any search, for what no certificate of `exact` covers."""
+    reasons = uncovered(core)
+    if reasons:
+        raise error(
+            "P203",
+            "no certificate covers this problem yet",
+            notes=reasons,
+            helps=(
+                "`exact` proves its answer all the same: omit `--proof`, or `certify`",
+                "what certificates cover: docs/explanation/certificates.md",
+            ),
+        )
+
+
+def uncovered(core: Core) -> tuple[str, ...]:
+    """Why no certificate of `exact` covers a problem; empty where one does."""
+    return tuple(dict.fromkeys(_uncovered(core)))
+
+
+def _uncovered(core: Core) -> Iterator[str]:
+    from odtdsl.backends.exact.backend import asks_fronts
+    from odtdsl.backends.exact.lowering import features
+    from odtdsl.problem.ir.problem import DiagramSkeleton
+
+    if isinstance(core.skeleton, DiagramSkeleton):
+        yield "it asks for a diagram"
+        return
+    if core.targets is not None:
+        yield "it predicts numbers"
+        return
+    if asks_fronts(core):
+        yield from list(_beyond_measures(core)) or _beyond_engine(core)
+    elif not features(core).tests:
+        yield "no test may stand"
+
+
+_IN_WORDS = {
+    Monotone: "the direction of predictions",
+    Link: "rows that are compared with each other",
+    PathTotal: "the expected cost of paths",
+    MaximaBound: "a sum of maxima or absolute values",
+}
+
+
+def _beyond_measures(core: Core) -> Iterator[str]:
+    """What is no measure of rows and leaves, fact of a feature, or state of a path."""
+    for clause in core.clauses:
+        for literal in clause.literals:
+            atom = literal.atom
+            if (told := _IN_WORDS.get(type(atom))) is not None:
+                yield f"rule `{clause.origin.rule}`: {told}"
+            if clause.scope is not Scope.MODEL or not isinstance(atom, Linear):
+                continue
+            if _prices_tests(atom.measure):
+                yield f"rule `{clause.origin.rule}`: prices of tests"
+    for stage in core.objective:
+        if isinstance(stage, DepthStage):
+            yield "the depth in the objective, under rules on rows, levels or the whole tree"
+        elif not isinstance(stage, LinearStage):
+            yield "a share of rows that the tree decides, in the objective"
+        elif stage.maxima:
+            yield "maxima or absolute values in the objective"
+        elif stage.path_sum is not None:
+            yield "the expected cost of paths in the objective"
+        elif stage.measure.leaves < 0:
+            yield "rewards for leaves in the objective"
+        elif _prices_tests(stage.measure):
+            yield "prices of tests in the objective"
+
+
+def _prices_tests(measure: Additive) -> bool:
+    return measure.columns is not None and bool(measure.columns.any())
+
+
+def _beyond_engine(core: Core) -> Iterator[str]:
+    """What the search under rules does not take, and what the checker would take too long for."""
+    from odtdsl.backends.exact.lowering import deepest_of, ruled_features
+    from odtdsl.backends.exact.paths import paths
+    from odtdsl.backends.exact.ruled import ruled_objections
+
+    reasons = [one.reason for one in ruled_objections(core)]
+    yield from reasons
+    if reasons:
+        return
+    depth, deeper = deepest_of(core)
+    if deeper:
+        yield "trees of more than 30 levels, under rules on rows, levels or the whole tree"
+        return
+    found = ruled_features(core, depth)
+    tests = int((found.distinct.astype(np.int64) - 1).sum())
+    if not len(found.tests):
+        yield "no test may stand"
+    work = len(found.tests) * core.n_rows * core.n_classes * float(2 * tests) ** max(0, depth - 1)
+    dropped = paths(core, depth).closed and not found.by_level
+    if work > MOST_WORK * (SPARED if dropped else 1):
+        yield (
+            f"{tests:,} tests to depth {depth}, under rules on rows, levels or the whole tree: "
+            "the check would take too long"
+        )
