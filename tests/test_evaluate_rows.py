@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from scale import scaled
 from sklearn import metrics
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.datasets.frames import read_frame
-from odtdsl.insight.evaluation import Evaluation, evaluate
+from odtdsl.insight.evaluation import Evaluation, evaluate, evaluate_under
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.wording import label_text
 
@@ -207,7 +208,7 @@ def test_a_spec_adds_its_rules_and_a_greedy_tree(tmp_path: Path) -> None:
     told = subprocess.run([*asked, "--json"], cwd=tmp_path, check=True, capture_output=True)
     found = json.loads(told.stdout)
     assert found["spec"]["rows"] == 3
-    assert [one["model"] for one in found["beside"]] == ["greedy tree"]
+    assert [one["model"] for one in found["beside"]] == ["greedy tree", "CART"]
 
 
 def test_the_report_has_the_measures_of_the_test_rows(tmp_path: Path) -> None:
@@ -224,3 +225,82 @@ def test_the_report_has_the_measures_of_the_test_rows(tmp_path: Path) -> None:
         assert f">{measure.name}</th>" in page
         assert f"{measure.value:.4g}</td>" in page
     assert "What the leaves say, and what came" in page
+
+
+def _drawn(rng: np.random.Generator, n: int) -> dict[str, Any]:
+    a = rng.integers(0, 9, n).astype(float)
+    a[rng.random(n) < 0.1] = np.nan
+    b = [("p", "q", "r")[i] for i in rng.integers(0, 3, n)]
+    c = [("lo", "mid", "hi")[i] for i in rng.integers(0, 3, n)]
+    signal = np.nan_to_num(a, nan=4.0) + 3 * (np.array(b) == "q")
+    y = ["yes" if s + rng.normal() > 5 else "no" for s in signal]
+    return {"a": a.tolist(), "b": b, "c": c, "y": y, "w": rng.integers(1, 4, n).tolist()}
+
+
+@pytest.mark.parametrize("seed", range(scaled(20)))
+def test_loss_cost_and_cart_are_those_of_their_definitions(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    train, later = _drawn(rng, 60), _drawn(rng, 40)
+    spec = """data frame target y: class {"no", "yes"} feature c: ordered {"lo", "mid", "hi"}
+    missing branch weight w cost a = 2, b = 1 cost {a, c} shared = 0.5
+    loss predict "no" when "yes" = 4 tree depth <= 2 minimize expected_loss"""
+    analysis = odtdsl.parse(spec).analyse(frame=train)
+    model = odtdsl.solve(spec, frame=train).tree
+    assert model is not None
+    found = evaluate_under(analysis, model, read_frame(later), draws=100)
+    got = values(found)
+    truth, said = np.array(later["y"]), model.predict(later)
+    price = np.where((truth == "yes") & (said == "no"), 4, (truth != said).astype(int))
+    assert got["expected loss"] == pytest.approx(price.mean())
+    rule = odtdsl.parse(spec + " rule r: expected_cost <= 99 rule s: expected_loss <= 99")
+    unweighed = {**later, "w": [1] * 40}
+    told = odtdsl.audit(model, rule, frame=unweighed)
+    by_rule = {line.rule: line.value for line in told.lines}
+    for name, value in (("expected cost", by_rule["r"]), ("expected loss", by_rule["s"])):
+        assert value is not None
+        assert got[name] == pytest.approx(float(value))
+    cart = dict(found.beside)["CART"]
+    columns = [
+        np.column_stack(
+            [
+                np.array(rows["a"], dtype=float),
+                *(np.array(rows["b"]) == level for level in "pqr"),
+                [("lo", "mid", "hi").index(x) for x in rows["c"]],
+            ]
+        )
+        for rows in (train, later)
+    ]
+    grown = DecisionTreeClassifier(max_depth=2, random_state=0)
+    grown.fit(columns[0], train["y"], sample_weight=train["w"])
+    beside = {measure.name: measure.value for measure in cart.measures}
+    assert beside["accuracy"] == pytest.approx(grown.score(columns[1], truth))
+    shares = grown.predict_proba(columns[1])
+    assert beside["log loss"] == pytest.approx(metrics.log_loss(truth, shares))
+    paid = []
+    for path in grown.decision_path(columns[1]).toarray():
+        nodes = np.flatnonzero(path)
+        asked = {"abbbc"[at] for at in grown.tree_.feature[nodes].tolist() if at >= 0}
+        shared = 0.5 * bool(asked & {"a", "c"})
+        paid.append(2 * ("a" in asked) + ("b" in asked) + shared)
+    assert beside["expected cost"] == pytest.approx(np.mean(paid))
+    loss = next(one for one in found.parts[0].measures if one.name == "expected loss")
+    assert loss.low <= loss.value <= loss.high
+
+
+def test_numbers_stand_beside_cart_too() -> None:
+    rng = np.random.default_rng(4)
+    rows = _drawn(rng, 50)
+    rows["y"] = (np.nan_to_num(rows["a"], nan=4.0) + rng.normal(size=50)).tolist()
+    spec = """data frame target y: number drop c, w missing branch cost a = 2
+    tree depth <= 2 minimize mse"""
+    analysis = odtdsl.parse(spec).analyse(frame=rows)
+    model = odtdsl.solve(spec, frame=rows).tree
+    assert model is not None
+    found = evaluate_under(analysis, model, read_frame(rows), draws=100)
+    cells = np.column_stack([rows["a"], *(np.array(rows["b"]) == level for level in "pqr")])
+    grown = DecisionTreeRegressor(max_depth=2, random_state=0).fit(cells.astype(float), rows["y"])
+    beside = {measure.name: measure.value for measure in dict(found.beside)["CART"].measures}
+    off = grown.predict(cells.astype(float)) - np.array(rows["y"])
+    assert beside["mean squared error"] == pytest.approx((off**2).mean())
+    assert values(found)["mean squared error"] <= beside["mean squared error"] + 1e-9
+    assert 0 <= values(found)["expected cost"] <= 2

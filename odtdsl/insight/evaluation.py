@@ -20,6 +20,7 @@ from odtdsl.datasets.dataset import Value
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray, RawColumn, Table
 from odtdsl.driver.pipeline import solve
 from odtdsl.driver.scoring import Resampled, ScorePart, TestScore, numbers_of, score
+from odtdsl.insight.cart import Cart, Prices, cart_of
 from odtdsl.predictors.leaves import leaf_shares
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.wording import label_text
@@ -161,7 +162,13 @@ class Evaluation:
 
 
 def evaluate(
-    model: Predictor, table: Table, *, by: str | None = None, draws: int = DRAWS, seed: int = 0
+    model: Predictor,
+    table: Table,
+    *,
+    by: str | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+    prices: Prices | None = None,
 ) -> Evaluation:
     """Measure a model on rows whose truth is known.
 
@@ -175,6 +182,8 @@ def evaluate(
         A column; its values (at most 20) part the rows into groups.
     draws, seed
         Of the bootstrap (Efron 1979), with percentile intervals of 95%.
+    prices
+        What mistakes and questions cost, for the expected loss and cost.
 
     Raises
     ------
@@ -198,7 +207,8 @@ def evaluate(
     if sampled is not None:
         measured = _Sampled(sampled)
     else:
-        measured = _Classes(model, table) if model.classes else _Numbers(model, table)
+        kind = _Classes if model.classes else _Numbers
+        measured = kind(model, table, prices)
     if not measured.known.any():
         raise error("U217", f"no row of {table.name} has a known `{model.targets[0]}`")
     rng = np.random.default_rng(seed)
@@ -225,14 +235,20 @@ def evaluate_under(
 ) -> Evaluation:
     """As `evaluate`, with the objective and the rules of a spec on the same rows, its test rows.
 
-    Of classes and numbers a tree that is grown greedily from the same training rows, as CART does
-    it, under the same rules, is measured beside.
+    Of classes and numbers two trees from the same training rows are measured beside: one that is
+    grown greedily under the same rules, and that of scikit-learn's CART, which knows no rules.
     """
-    found = evaluate(model, table, by=by, draws=draws, seed=seed)
+    prices = Prices(analysis, model)
+    found = evaluate(model, table, by=by, draws=draws, seed=seed, prices=prices)
     beside = []
     if (grown := _greedy(analysis)) is not None:
-        other = evaluate(grown, table, draws=draws, seed=seed)
+        other = evaluate(grown, table, draws=draws, seed=seed, prices=prices)
         beside.append(("greedy tree", other.parts[0]))
+    if (cart := cart_of(analysis)) is not None:
+        kind = _Classes if model.classes else _Numbers
+        measured = kind(model, table, prices, cart)
+        part = measured.part(None, measured.known, draws, np.random.default_rng(seed))
+        beside.append(("CART", part))
     test = analysis.test
     told = None if test is None or not test.n_rows else score(model, test, analysis.rows)
     return replace(found, score=told, beside=tuple(beside))
@@ -275,19 +291,40 @@ def _measure(name: str, value: float, drawn: FloatArray) -> Measure:
 
 
 class _Classes:
-    """Rows of classes as counts of leaves and true classes."""
+    """Rows of classes as counts of leaves and true classes.
 
-    def __init__(self, model: Predictor, table: Table) -> None:
-        self.model = model
-        self.ends = model.apply(table)
+    Parameters
+    ----------
+    model, table
+        The model of a spec, and the rows.
+    prices
+        What mistakes and questions cost, where a spec says so.
+    grown
+        Another tree that is measured: CART.
+    """
+
+    def __init__(
+        self,
+        model: Predictor,
+        table: Table,
+        prices: Prices | None = None,
+        grown: Cart | None = None,
+    ) -> None:
         self.truth = _codes(table.columns[model.targets[0]], model.classes)
         self.known: BoolArray = self.truth >= 0
         many = len(model.classes)
         self.names = [label_text(label) for label in model.classes]
-        self.predicted = np.array([leaf.label for leaf in model.ends], dtype=np.int64)
-        self.shares = np.array([leaf_shares(leaf, many) for leaf in model.ends])
         weights = np.array([leaf.class_weights or (0.0,) * many for leaf in model.ends])
         self.most_often = int(weights.sum(axis=0).argmax())
+        if grown is None:
+            self.ends = model.apply(table)
+            self.predicted = np.array([leaf.label for leaf in model.ends], dtype=np.int64)
+            self.shares = np.array([leaf_shares(leaf, many) for leaf in model.ends])
+        else:
+            self.ends, self.shares = grown.ends(table, many)
+            self.predicted = self.shares.argmax(axis=1)
+        self.losses = None if prices is None else prices.losses
+        self.paid = None if prices is None else prices.paid(model, grown)
 
     def part(
         self, group: str | None, rows: BoolArray, draws: int, rng: np.random.Generator
@@ -334,6 +371,12 @@ class _Classes:
         yield "Brier score", _ratio((counts * missed).sum(axis=(1, 2)), halved * n)
         surprise = -np.log(np.clip(self.shares, _LEAST_SHARE, 1))
         yield "log loss", _ratio((counts * surprise).sum(axis=(1, 2)), n)
+        if self.losses is not None:
+            of_pair = self.losses.T[self.predicted]  # by leaf and true class
+            yield "expected loss", _ratio((counts * of_pair).sum(axis=(1, 2)), n)
+        if self.paid is not None:
+            paid = (counts.sum(axis=2) * self.paid).sum(axis=1)
+            yield "expected cost", _ratio(paid, n)
         f1 = _ratio(2 * hit, classes + said)
         for label, name in enumerate(self.names):
             yield f"recall({name})", recall[:, label]
@@ -412,21 +455,33 @@ def _mean_of_defined(values: FloatArray) -> FloatArray:
 
 
 class _Numbers:
-    """Rows of numbers as errors of each target."""
+    """Rows of numbers as errors of each target; see `_Classes` for the parameters."""
 
-    def __init__(self, model: Predictor, table: Table) -> None:
+    def __init__(
+        self,
+        model: Predictor,
+        table: Table,
+        prices: Prices | None = None,
+        grown: Cart | None = None,
+    ) -> None:
         self.targets = model.targets
         columns = [numbers_of(table.columns[name]) for name in model.targets]
         self.truth = np.stack(columns, axis=1)
-        self.outputs = model.outputs(table)
+        self.outputs = model.outputs(table) if grown is None else grown.outputs(table)
         self.known: BoolArray = np.asarray(~np.isnan(self.truth).any(axis=1))
+        paid = None if prices is None else prices.paid(model, grown)
+        self.paid: FloatArray | None = None
+        if paid is not None:
+            ends = model.apply(table) if grown is None else grown.ends(table, 0)[0]
+            self.paid = paid[ends]
 
     def part(
         self, group: str | None, rows: BoolArray, draws: int, rng: np.random.Generator
     ) -> Part:
         """The measures of some rows."""
         truth, off = self.truth[rows], (self.truth - self.outputs)[rows]
-        sums = np.stack([off**2, np.abs(off), truth, truth**2])  # (4, rows, targets)
+        paid = np.zeros_like(off) if self.paid is None else self.paid[rows, None] + 0 * off
+        sums = np.stack([off**2, np.abs(off), truth, truth**2, paid])  # (5, rows, targets)
         n = len(truth)
         draws = min(draws, max(100, _MOST_DRAWN // n))
         means = np.empty((draws + 1, *sums.shape[::2]))
@@ -445,11 +500,13 @@ class _Numbers:
     def _measures(self, means: FloatArray) -> Iterator[tuple[str, FloatArray]]:
         for at, name in enumerate(self.targets):
             of = f"({name})" if len(self.targets) > 1 else ""
-            squared, absolute, mean, square = means[:, :, at].T
+            squared, absolute, mean, square, _ = means[:, :, at].T
             yield f"mean squared error{of}", squared
             yield f"root mean squared error{of}", np.sqrt(squared)
             yield f"mean absolute error{of}", absolute
             yield f"R2{of}", 1 - _ratio(squared, np.maximum(square - mean**2, 0))
+        if self.paid is not None:
+            yield "expected cost", means[:, 4, 0]
 
 
 # ---- what else a task measures
