@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from scale import scaled
 from test_milp_optimum import compare
 
 import odtdsl
+from odtdsl.backends.base import Limits
+from odtdsl.backends.greedy.backend import GreedyBackEnd
 from odtdsl.backends.milp import Milp, outside
+from odtdsl.backends.milp.formulation import PATTERN
+from odtdsl.backends.milp.highs import Run
+from odtdsl.backends.milp.outside_progress import Hearer, News, Printed, Teller
+from odtdsl.backends.milp.program import Matrix
 from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.memory import held_bytes
+from odtdsl.datasets.table import FloatArray
+from odtdsl.problem.terms.normalize import normalize
 
 SPEC = (
     'data sklearn "iris" target target candidates * at quantiles 2 tree depth <= 2'
     " rule robust: forall leaf: size >= 5 rule two: leaves <= 3 minimize errors"
+)
+
+HARD = (
+    'data sklearn "breast_cancer" target target candidates * at quantiles 6 tree depth <= 3'
+    " minimize errors"
 )
 
 
@@ -82,6 +99,117 @@ def test_a_solver_that_overruns_its_time_is_ended(monkeypatch: pytest.MonkeyPatc
     assert result.status == "feasible"
     assert result.audit is not None
     assert result.audit.holds
+
+
+@pytest.mark.parametrize("name", outside.SOLVERS)
+def test_each_solver_tells_what_it_finds(name: str) -> None:
+    """The last solution that it told of is its optimum, no bound is above it, and solutions keep
+    the rows."""
+    program = PATTERN.lower(normalize(odtdsl.parse(SPEC).analyse().rows), 2).program
+    heard: list[News] = []
+    run = outside.run(available(name), program, None, Limits(), heard.append)
+    assert run.verdict == "optimal"
+    assert run.point is not None
+    costs = program.objective.terms
+    optimum = sum(cost * run.point[column] for column, cost in costs.items())
+    values = [news.value for news in heard if news.value is not None]
+    for news in heard:
+        if news.point is not None:
+            point = np.zeros(program.n_columns)
+            point[list(news.point)] = list(news.point.values())
+            assert keeps_rows(program.matrix(), point)
+            values.append(sum(cost * point[column] for column, cost in costs.items()))
+    assert values == sorted(values, reverse=True)
+    assert values[-1] == pytest.approx(optimum)
+    bounds = [news.bound for news in heard if news.bound > -math.inf]
+    assert bounds == sorted(bounds)
+    assert bounds[-1] <= optimum + 1e-5
+
+
+def keeps_rows(matrix: Matrix, point: FloatArray) -> bool:
+    terms = matrix.values * point[matrix.columns]
+    sums = np.add.reduceat(np.append(terms, 0.0), matrix.starts[:-1])
+    return bool(((sums >= matrix.lower - 1e-5) & (sums <= matrix.upper + 1e-5)).all())
+
+
+def test_what_a_solver_tells_is_heard_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is heard before the process ends; half a line is not."""
+    tells = (
+        "import pathlib, sys, time; file = pathlib.Path(sys.argv[1], 'told')\n"
+        'file.write_text(\'{"bound": -1.0}\\n{"bou\'); time.sleep(600)'
+    )
+    asleep = replace(outside.SOLVERS["cbc"], program="sh", interface="cbc")
+    monkeypatch.setitem(outside.SOLVERS, "cbc", asleep)
+    monkeypatch.setattr(outside, "FAREWELL", 0.1)
+    monkeypatch.setattr(outside, "COMMAND", ("-c", tells))
+    program = PATTERN.lower(normalize(odtdsl.parse(SPEC).analyse().rows), 2).program
+    heard: list[News] = []
+    interrupted = Limits(interrupted=lambda: bool(heard), deadline=time.monotonic() + 60)
+    run = outside.run("cbc", program, None, interrupted, heard.append)
+    assert run.verdict == "stopped"
+    assert heard == [News(bound=-1.0)]
+
+
+@pytest.mark.parametrize("name", ["scip", "cbc", "glpk"])
+def test_a_solver_stops_when_it_is_asked_to(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by Ctrl-C, two seconds after its process began; the model before it is kept."""
+    core = normalize(odtdsl.parse(HARD).analyse().rows)
+    run, began = outside.run, list[float]()
+
+    def noted(*arguments: Any) -> Run:
+        began.append(time.monotonic())
+        return run(*arguments)
+
+    monkeypatch.setattr(outside, "run", noted)
+    limits = Limits(interrupted=lambda: bool(began) and time.monotonic() > began[0] + 2)
+    start = GreedyBackEnd().solve(core, Limits(), None, None).model
+    answer = Milp(mip=available(name)).solve(core, limits, start)
+    assert began
+    assert time.monotonic() - began[0] < 60
+    assert answer.status == "feasible"
+    assert answer.interrupted
+
+
+@pytest.mark.parametrize("name", ["scip", "cbc", "glpk"])
+def test_a_solver_without_memory_is_no_failure(name: str) -> None:
+    """What the system refuses it is the memory limit, not an error of the solver."""
+    assert held_bytes() is not None
+    room = (held_bytes() or 0) + 40 * 2**20
+    result = odtdsl.solve(
+        SPEC, using="milp", options={"mip": available(name)}, memory=f"{room // 10**6}MB"
+    )
+    assert result.status in ("feasible", "unknown")
+    assert "B107" in [warning.code for warning in result.warnings]
+
+
+@pytest.mark.parametrize(
+    ("interface", "line", "news"),
+    [
+        ("cbc", "Continuous objective value is -537 - 3.02 seconds", News(bound=-537.0)),
+        (
+            "cbc",
+            "Cbc0012I Integer solution of -5e+1 found by feasibility pump after 0 iterations",
+            News(value=-50.0),
+        ),
+        (
+            "cbc",
+            "Cbc0010I After 100 nodes, 54 on tree, 1e+50 best solution, best possible 4 (1 s)",
+            News(bound=4.0),
+        ),
+        ("glpk", "+  2389: mip =   1.100000000e+01 >=     tree is empty   0.0%", News(value=11.0)),
+        (
+            "glpk",
+            "+  2: mip =     not found yet >=  3.500000000e+00        (2; 0)",
+            News(bound=3.5),
+        ),
+    ],
+)
+def test_lines_of_programs_are_read(tmp_path: Path, interface: str, line: str, news: News) -> None:
+    """In any parts; values that are worse, and infinities, are no news."""
+    printed = Printed(interface, Teller(tmp_path / "told"))
+    for part in ("Welcome\n", line[:20], line[20:] + "\n", line + "\n"):
+        printed.write(part)
+    assert list(Hearer(tmp_path / "told").news()) == [news]
 
 
 def test_a_pyomo_model_is_altered_solved_and_decoded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ from odtdsl.backends.sat.solvers import DEFAULT, NAMES
 from odtdsl.base.source import Source
 from odtdsl.compiler import Analysis, analyse
 from odtdsl.driver.choice import back_end
-from odtdsl.driver.result import score
+from odtdsl.driver.scoring import score
 from odtdsl.language.parser import parse
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawLeaf, depth_of, walk

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -24,6 +25,7 @@ import numpy as np
 
 from odtdsl.backends.base import Limits
 from odtdsl.backends.milp.highs import Run, Verdict, wide_rows
+from odtdsl.backends.milp.outside_progress import Hearer, News
 from odtdsl.backends.milp.program import FREE, Matrix, Numbers, Program
 from odtdsl.backends.milp.pyomo_model import Finished
 from odtdsl.base.diagnostics.model import OdtError, error, shortened
@@ -38,6 +40,9 @@ for one that was asked to stop."""
 
 COMMAND = ("-m", "odtdsl.backends.milp.outside_process")
 """What Python runs there; the folder follows."""
+
+TOLD = "told"
+"""The file in the folder where the process tells what its solver finds."""
 
 SHOWN = 3
 """Lines of what a solver said before it failed."""
@@ -160,8 +165,14 @@ class Told:
     bound: float
 
 
-def run(name: str, program: Program, start: Numbers | None, limits: Limits) -> Run:
-    """Solve a program until proven or until a limit is met.
+def run(
+    name: str,
+    program: Program,
+    start: Numbers | None,
+    limits: Limits,
+    heard: Callable[[News], None] = lambda _: None,
+) -> Run:
+    """Solve a program until proven or until a limit is met; `heard` is told what is found.
 
     Raises
     ------
@@ -188,7 +199,13 @@ def run(name: str, program: Program, start: Numbers | None, limits: Limits) -> R
         home = Path(folder)
         with (home / "task").open("wb") as file:
             pickle.dump(task, file)
-        answer, ended = _supervised(home, limits)
+        hearer = Hearer(home / TOLD)
+
+        def listen() -> None:
+            for news in hearer.news():
+                heard(news)
+
+        answer, ended = _supervised(home, limits, listen)
     if answer is not None:
         found = None if answer.point is None else np.array(answer.point)
         return Run(verdict=answer.verdict, point=found, bound=answer.bound)
@@ -238,7 +255,9 @@ def frozen(program: Program) -> Finished:
     )
 
 
-def _supervised(home: Path, limits: Limits) -> tuple[Told | None, str | None]:
+def _supervised(
+    home: Path, limits: Limits, listen: Callable[[], None]
+) -> tuple[Told | None, str | None]:
     """The answer, and where there is none because the process failed, what it said."""
     environment = {**os.environ, "TMPDIR": str(home), "TEMP": str(home), "TMP": str(home)}
     command = [sys.executable, *COMMAND, str(home)]
@@ -252,10 +271,11 @@ def _supervised(home: Path, limits: Limits) -> tuple[Told | None, str | None]:
             start_new_session=True,
         )
         try:
-            stopped = _watched(process, limits)
+            stopped = _watched(process, limits, listen)
         finally:
             _send(process, getattr(signal, "SIGKILL", signal.SIGTERM))
             process.wait()
+    listen()
     path = home / "answer"
     if path.exists():
         answer = pickle.loads(path.read_bytes())
@@ -266,11 +286,12 @@ def _supervised(home: Path, limits: Limits) -> tuple[Told | None, str | None]:
     return None, (home / "log").read_text("utf-8", errors="replace")
 
 
-def _watched(process: subprocess.Popen[bytes], limits: Limits) -> bool:
+def _watched(process: subprocess.Popen[bytes], limits: Limits, listen: Callable[[], None]) -> bool:
     """Wait for the end, or for a limit; whether one was met. The solver is asked to stop first,
     so that it can tell its best solution."""
     asked: float | None = None
     while process.poll() is None:
+        listen()
         now = time.monotonic()
         late = limits.deadline is not None and now > limits.deadline + LATE
         if asked is None and (late or limits.interrupted()):

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from odtdsl.backends.milp.highs import Verdict
-from odtdsl.backends.milp.outside import Task, Told
+from odtdsl.backends.milp.outside import TOLD, Task, Told
+from odtdsl.backends.milp.outside_progress import PRINTED, Printed, Teller, follow
 from odtdsl.backends.milp.pyomo_model import Built, build
 
 WHOLE_STEP = 0.999
@@ -33,7 +34,8 @@ def main(folder: str) -> None:
     if task.start is not None:
         for variable, value in zip(built.variables, task.start.tolist(), strict=True):
             variable.set_value(value, skip_validation=True)
-    answer = _new(task, built) if task.is_new else _legacy(task, built)
+    teller = Teller(home / TOLD)
+    answer = _new(task, built, teller) if task.is_new else _legacy(task, built, teller)
     part = home / "answer.part"
     part.write_bytes(pickle.dumps(answer))
     part.rename(home / "answer")
@@ -63,11 +65,12 @@ def _point(built: Built, values: Any) -> list[float]:
 # ---- pyomo.contrib.solver
 
 
-def _new(task: Task, built: Built) -> Told:
+def _new(task: Task, built: Built, teller: Teller) -> Told:
     from pyomo.contrib.solver.common.factory import SolverFactory
     from pyomo.contrib.solver.common.results import TerminationCondition as Ended
 
     solver = SolverFactory(task.interface)
+    follow(task.interface, solver, built, teller)
     config: dict[str, Any] = {
         "load_solutions": False,
         "raise_exception_on_nonoptimal_result": False,
@@ -106,11 +109,12 @@ def _told(verdict: Verdict, point: list[float] | None, bound: float | None) -> T
 # ---- pyomo.opt
 
 
-def _legacy(task: Task, built: Built) -> Told:
+def _legacy(task: Task, built: Built, teller: Teller) -> Told:
     import pyomo.environ as pyo
     from pyomo.opt import TerminationCondition as Ended
 
     solver = pyo.SolverFactory(task.interface)
+    follow(task.interface, solver, built, teller)
     options = {
         "cbc": {"ratioGap": task.gap, "threads": task.threads, "randomCbcSeed": task.seed},
         "glpk": {"mipgap": task.gap, "seed": task.seed},
@@ -130,7 +134,11 @@ def _legacy(task: Task, built: Built) -> Told:
         asked["timelimit"] = seconds if task.interface != "glpk" else math.ceil(seconds)
     if task.start is not None and solver.warm_start_capable():
         asked["warmstart"] = True
-    results = solver.solve(built.model, **asked)
+    with contextlib.ExitStack() as stack:
+        if task.interface in PRINTED:
+            asked["tee"] = True
+            stack.enter_context(contextlib.redirect_stdout(Printed(task.interface, teller)))
+        results = solver.solve(built.model, **asked)
     ended = results.solver.termination_condition
     if ended in (Ended.infeasible, Ended.infeasibleOrUnbounded):
         return Told(verdict="infeasible", point=None, bound=math.inf)

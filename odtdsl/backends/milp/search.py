@@ -15,6 +15,7 @@ from odtdsl.backends.milp import outside
 from odtdsl.backends.milp.formulation import PATTERN, Formulation
 from odtdsl.backends.milp.highs import WIDE, Run, Solver
 from odtdsl.backends.milp.lowering import MAX_MODEL_DEPTH, deepest
+from odtdsl.backends.milp.outside_progress import News
 from odtdsl.backends.milp.patterns import find_patterns
 from odtdsl.backends.milp.program import Numbers, Program
 from odtdsl.backends.milp.pyomo_model import Built, build, standard_form
@@ -137,7 +138,8 @@ class Search(UpwardSearch[RawModel]):
             run = self._own(lowered, stage)
         else:
             point = self._start(lowered)
-            run = outside.run(self.mip, lowered.program, point, self.limits)
+            heard = self._heard(lowered, stage)
+            run = outside.run(self.mip, lowered.program, point, self.limits, heard)
             if run.verdict == "infeasible" and point is not None:
                 raise error(
                     "B226",
@@ -200,12 +202,14 @@ class Search(UpwardSearch[RawModel]):
         if run.verdict == "infeasible" or stage is None or goal is None:
             return
         bound = goal.lower_bound(run.bound)
-        if bound is not None:
-            self.raise_bound(stage, bound)
-        if goal.loose and bound is not None and run.verdict == "optimal" and self.values:
+        if bound is None:
+            return
+        if goal.loose and run.verdict == "optimal" and self.values:
             value, step = self.values[stage], Fraction(goal.grid, goal.scale)
             if value - bound <= (2 * goal.loose + 1) * step:  # nearer values count as equal
-                self.raise_bound(stage, value)
+                bound = max(bound, value)
+        if self.raise_bound(stage, bound):
+            self.tell(stage)
 
     def _admitted(self, tree: RawModel | None, stage: int, *, claimed: bool) -> None:
         """A tree that a model admits: it keeps all rules, or the solver's floats blurred one."""
@@ -267,6 +271,24 @@ class Search(UpwardSearch[RawModel]):
                 self.tell(stage)
 
         return moved
+
+    def _heard(self, lowered: Model, stage: int | None) -> Callable[[News], None]:
+        """What another solver tells while it runs."""
+        improved, moved = self._improved(lowered, stage), self._moved(lowered, stage)
+        goal = None if lowered.goal is None or lowered.goal.loose else lowered.goal
+
+        def heard(news: News) -> None:
+            if news.point is not None:
+                point = np.zeros(lowered.program.n_columns)
+                point[list(news.point)] = list(news.point.values())
+                improved(point, news.bound)
+            elif news.value is not None and goal is not None and stage is not None:
+                value = goal.value(round(news.value))
+                if not self.values or value < self.values[stage]:
+                    self.tell(stage, value)
+            moved(news.bound)
+
+        return heard
 
     def _consider(self, tree: RawModel, stage: int) -> None:
         if self.keep(tree):
