@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise, permutations
 from typing import Any
@@ -9,8 +10,16 @@ from typing import Any
 from tiny_tables import LEVELS, Leaf, Model, Split, TinyTable
 
 
-def monotone(tiny: TinyTable, model: Model, column: int, rising: bool) -> bool:
+def monotone(
+    tiny: TinyTable,
+    model: Model,
+    column: int,
+    rising: bool,
+    value: Callable[[Leaf], Any] | None = None,
+) -> bool:
     """No two points that agree but in the column are predicted against the direction.
+
+    `value` is what leaves are compared by, in place of their labels.
 
     Per leaf and column, the probes that reach it: all cells that no test tells apart have
     one. Two leaves share a point of the other columns iff every one of these has a probe.
@@ -18,7 +27,7 @@ def monotone(tiny: TinyTable, model: Model, column: int, rising: bool) -> bool:
     probes = [_probes(tiny, model, c) for c in range(len(tiny.columns))]
     reach = [
         (
-            leaf.label,
+            tiny.rising.index(tiny.classes[leaf.label]) if value is None else value(leaf),
             [
                 {i for i, x in enumerate(of) if _arrives(tiny, leaf, c, x)}
                 for c, of in enumerate(probes)
@@ -26,9 +35,8 @@ def monotone(tiny: TinyTable, model: Model, column: int, rising: bool) -> bool:
         )
         for leaf in model.leaves
     ]
-    order = [tiny.rising.index(name) for name in tiny.classes]
     for (low, here), (high, there) in permutations(reach, 2):
-        falls = order[low] > order[high] if rising else order[low] < order[high]
+        falls = low > high if rising else low < high
         ours = [probes[column][i] for i in here[column] if probes[column][i] is not None]
         theirs = [probes[column][i] for i in there[column] if probes[column][i] is not None]
         if not falls or not ours or not theirs or min(ours) >= max(theirs):  # type: ignore[type-var]

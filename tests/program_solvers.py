@@ -39,6 +39,7 @@ def scip(path: Path, answer: Path) -> None:
 
     model = pyscipopt.Model()
     model.hideOutput()
+    model.setParam("presolving/maxrounds", 0)  # see docs/explanation/milp.md
     model.readProblem(str(path))
     model.optimize()
     model.writeBestSol(str(answer))

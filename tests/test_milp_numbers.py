@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from number_worlds import KINDS, LOSSES, number_case
+from directions import monotone
+from meanings import Rule
+from number_worlds import KINDS, LOSSES, NumberCase, number_case
 from program_solvers import FORMATS, SOLVERS, solved
 from scale import scaled
 from survival_worlds import KINDS as SURVIVAL_KINDS
 from survival_worlds import survival_case
 from test_number_rules import solved as as_brute_force
 from test_outputs_trees import RULES, errors_of, least, random_frame, set_of, spec
+from tiny_tables import Model
 
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
@@ -53,6 +57,55 @@ def test_survival_is_proven_as_by_brute_force() -> None:
         for seed in range(scaled(200))
     )
     assert found["optimal"]
+
+
+def blurred(one: NumberCase) -> bool:
+    """Whether later stages may hang on differences of losses that programs round away."""
+    return one.tiny.wide and len(one.stages) > 1
+
+
+def in_order(seed: int) -> NumberCase | None:
+    """A case whose first rule keeps outputs in order, or asks that they are not."""
+    rng = random.Random(f"order {seed}")
+    one = number_case("leaf", "size", LOSSES[seed % 3], 1 + seed // 3 % 2, f"order {seed}")
+    known = [i for i, c in enumerate(one.tiny.columns) if c.kind in ("number", "ordered")]
+    if not known:
+        return None
+    column, rising, kept = rng.choice(known), rng.random() < 0.5, rng.random() < 0.8
+    called = f"{'increasing' if rising else 'decreasing'}({one.tiny.columns[column].name})"
+
+    def holds(model: Model) -> bool:
+        targets = range(len(one.outputs.targets))
+        return kept == all(
+            monotone(
+                one.tiny, model, column, rising, lambda leaf, t=t: one.outputs.of_leaf(leaf.rows)[t]
+            )
+            for t in targets
+        )
+
+    rule = Rule(text=called if kept else f"not {called}", scope="model", holds=holds)
+    more = one.rules[: rng.choice([0, 1])]
+    return replace(one, rules=(rule, *more))
+
+
+def test_the_optimum_among_trees_in_order_is_that_of_brute_force() -> None:
+    """No other back end proves it."""
+    found = Counter[str]()
+    for seed in range(scaled(600)):
+        one = in_order(seed)
+        if one is not None and not blurred(one):
+            found[as_brute_force(one, "milp")] += 1
+    assert found["optimal"] > found["infeasible"]
+    assert found["infeasible"]
+
+
+def test_growth_keeps_numbers_in_order() -> None:
+    frame = {"a": [1.0, 2.0, 3.0, 4.0], "y": [4.0, 3.0, 2.0, 1.0]}
+    text = "data frame target y: number tree depth <= 2 minimize mse rule up: increasing(a)"
+    for using in ("greedy", "milp"):
+        result = odtdsl.solve(text, frame=frame, using=using)
+        assert result.tree is not None
+        assert result.tree.depth == 0
 
 
 @pytest.mark.parametrize("mip", OUTSIDE)
@@ -120,11 +173,6 @@ HEAD = "data frame target y: number feature a, b: number drop z "
     [
         (f"{HEAD} tree depth <= 3 minimize mse", "too many sets of rows"),
         (f"{HEAD} tree leaves <= 6 minimize mae", "too many sets of rows"),
-        (
-            f"{HEAD} candidates * at quantiles 3 tree depth <= 2 minimize mse"
-            " rule up: increasing(a)",
-            "numbers of leaves are not compared",
-        ),
     ],
 )
 def test_what_is_not_written_says_why(text: str, said: str, tmp_path: Path) -> None:
@@ -149,19 +197,21 @@ def test_a_search_for_the_least_depth_says_where_it_ends() -> None:
 
 
 def round_trip(seed: int, folder: Path, name: str, to: Any) -> str:
-    """The best of all stages at once is that of brute force."""
-    one, path = kind(seed), folder / f"model.{to}"
+    """The best of all stages at once is that of brute force; of the first one where their weights
+    have too many digits."""
+    one, path, weighted = kind(seed), folder / f"model.{to}", True
     text = odtdsl.parse(one.text)
     try:
         size = text.compile(path, frame=one.frame, weighted=True)
     except OdtError as problem:
         if errors_of(problem) != ["B224"]:
             raise
-        return "refused"
+        weighted = False
+        size = text.compile(path, frame=one.frame)
     if name == "gurobi" and max(size["variables"], size["rows"]) > 1900:
         return "too large"
     try:
-        result = text.decode(solved(name, path), frame=one.frame, to=to, weighted=True)
+        result = text.decode(solved(name, path), frame=one.frame, to=to, weighted=weighted)
     except OdtError as problem:
         if errors_of(problem) != ["U210"] or one.optimum is not None:
             raise
@@ -171,8 +221,12 @@ def round_trip(seed: int, folder: Path, name: str, to: Any) -> str:
         broken = [line for line in result.audit.lines if line.holds is False]
         assert all(any(loss in line.text for loss in LOSSES) for line in broken), str(one)
         return "blurred"
+    strict = any(">" in rule.text and loss in rule.text for rule in one.rules for loss in LOSSES)
+    if strict and (one.optimum is None or float(result.stages[0].value or 0) < one.optimum[0]):
+        return "blurred"  # `mae > 0` of a tree without error
     assert one.optimum is not None, str(one)
-    for stage, expected in zip(result.stages, one.optimum, strict=True):
+    stages = zip(result.stages, one.optimum, strict=True)
+    for stage, expected in stages if weighted else [*stages][:1]:
         assert one.near(float(stage.value or 0), expected), f"{stage} {expected}\n{one}"
     return "optimal"
 

@@ -51,6 +51,20 @@ def test_the_smallest_files_that_presolve_loses(name: str, lost: int, least: int
     assert solved_file(name, "on") == (lost if version("highspy") == "1.14.0" else least)
 
 
+@pytest.mark.parametrize("rounds", [-1, 0])
+def test_the_smallest_file_that_the_presolve_of_scip_loses(rounds: int) -> None:
+    """Of SCIP 10.0.2, which calls 1 optimal; `docs/explanation/milp.md` tells of it."""
+    scip = pytest.importorskip("pyscipopt", reason="pyscipopt is not installed")
+    model = scip.Model()
+    model.hideOutput()
+    model.readProblem(str(Path(__file__).parent / "lost_by_presolve" / "scip.lp"))
+    model.setParam("presolving/maxrounds", rounds)
+    model.optimize()
+    assert model.getStatus() == "optimal"
+    lost = rounds and (model.version(), model.getTechVersion()) == (10.0, 2)
+    assert model.getObjVal() == pytest.approx(1 if lost else 0)
+
+
 def drawn(rng: random.Random, every: bool) -> Core:
     return tiny(rng, most_rows=12, free_clauses=rng.randint(0, 2), stages=True, every=every)
 

@@ -80,13 +80,16 @@ class FlowRules(Rules):
             for low, high in cases:
                 self._not_falling(atom, row, low, high)
             return
-        found = [
-            case
-            for low, high in cases
-            for k in range(self.n_classes - 1)
-            for case in [parts.falls(atom, low, high, k)]
-        ]
+        found = [case for low, high in cases for case in self._falling(atom, low, high)]
         row.at_least_one(found)
+
+    def _falling(self, atom: Monotone, low: int, high: int) -> list[Affine]:
+        """Columns of which one is 1 only if the predictions of two slots fall."""
+        parts = self._parts
+        return [
+            parts.falls(atom, low, high, f"c{k}", parts.labels(atom, low, high, k))
+            for k in range(self.n_classes - 1)
+        ]
 
     def _not_falling(self, atom: Monotone, row: RowMaker, low: int, high: int) -> None:
         reasons = self._parts.reasons(atom.column, low, high)
@@ -115,7 +118,8 @@ class MonotoneParts:
         """Rows from here on belong to a rule (the first one that needs them)."""
         self._row = row
 
-    def _add(self, name: str, expression: Affine, upper: int) -> None:
+    def add(self, name: str, expression: Affine, upper: int) -> None:
+        """A row of the rule."""
         assert self._row is not None, "made for a rule"
         self.program.row(name, self._row.origin, expression, upper=upper)
 
@@ -188,7 +192,7 @@ class MonotoneParts:
         self.program.completed_by(column, _least(limits))
         result = Affine().add_term(column)
         for index, limit in enumerate(limits):
-            self._add(f"if_{name}_{index}", result.copy().add(limit, -1), 0)
+            self.add(f"if_{name}_{index}", result.copy().add(limit, -1), 0)
         return result
 
     def _never(self, column: int, low: int, high: int) -> Affine:
@@ -292,10 +296,10 @@ class MonotoneParts:
             result = Affine().add_term(self.program.column(name, integer=True))
             uses = [self.encoding.use(node, column) for node in (p, q)]
             for index, use in enumerate(uses):
-                self._add(f"use_{name}_{index}", result.copy().add(use, -1), 0)
+                self.add(f"use_{name}_{index}", result.copy().add(use, -1), 0)
             ranks = ranked.rank[p].copy().add(ranked.rank[q], -1)
             wide = ranks.copy().add(result, ranked.count)
-            self._add(f"ranks_{name}", wide, ranked.count)
+            self.add(f"ranks_{name}", wide, ranked.count)
             self.program.completed_by(next(iter(result.terms)), _ordered(uses, ranks))
             self._before[key] = result
         return self._before[key]
@@ -326,8 +330,8 @@ class MonotoneParts:
         ends = np.array([(low, high) for low, high, _ in gaps], dtype=np.int64).reshape(-1, 2)
         use = self.encoding.use(node, column)
         ones = np.ones_like(columns)
-        self._add(f"gaps({text})", Affine().add_terms(columns, ones).add(use, -1), 0)
-        self._add(f"a_gap({text})", use.copy().add_terms(columns, -ones), 0)
+        self.add(f"gaps({text})", Affine().add_terms(columns, ones).add(use, -1), 0)
+        self.add(f"a_gap({text})", use.copy().add_terms(columns, -ones), 0)
         sides = [
             (self.perfect.left_slots(node), 0, "left"),
             (self.perfect.right_slots(node), 1, "right"),
@@ -369,20 +373,22 @@ class MonotoneParts:
             wrong = columns[ends < value] if largest else columns[ends > value]
             if len(wrong):
                 row = at.copy().add_terms(wrong, np.ones_like(wrong))
-                self._add(f"beyond_{name},{index})", row, 1)
+                self.add(f"beyond_{name},{index})", row, 1)
         for end in np.unique(ends).tolist():
             mine = columns[ends == end]
             row = Affine().add_terms(mine, np.ones_like(mine))
             row.add(sum_of([at for value, at in reach if value == end]), -1)
-            self._add(f"meets_{name},{end})", row, 0)
+            self.add(f"meets_{name},{end})", row, 0)
 
     # ---- the negation
 
-    def falls(self, atom: Monotone, low: int, high: int, k: int) -> Affine:
-        """A column that is 1 only if points of the two leaves fall from above k."""
-        name = f"{self._pair_name('falls', atom.column, low, high)}_c{k}_{int(atom.increasing)}"
+    def falls(
+        self, atom: Monotone, low: int, high: int, place: str, against: Iterable[Affine]
+    ) -> Affine:
+        """A column that is 1 only if points of the two leaves fall, and all of `against` are 1."""
+        name = f"{self._pair_name('falls', atom.column, low, high)}_{place}_{int(atom.increasing)}"
         meet = self._path(low)[self._split_at(low, high)][0]
-        limits = [*self.labels(atom, low, high, k), self.encoding.use(meet, atom.column)]
+        limits = [*against, self.encoding.use(meet, atom.column)]
         if not self._is_ranked(atom.column):
             limits.append(self._rises(atom.column, low, high))
         for c in range(len(self.core.columns)):
@@ -395,7 +401,7 @@ class MonotoneParts:
         column = self.program.column(name)
         result = Affine().add_term(column)
         for index, out in enumerate(outs):
-            self._add(f"no_{name}_{index}", result.copy().add(out), 1)
+            self.add(f"no_{name}_{index}", result.copy().add(out), 1)
         self.program.completed_by(column, _none(outs))
         return result
 
@@ -439,13 +445,13 @@ class MonotoneParts:
         result = Affine().add_term(self.program.column(name, integer=True))
         meet = self._path(low)[self._split_at(low, high)][0]
         apart = self.encoding.use(meet, column)
-        self._add(f"no_{name}", result.copy().add(apart), 1)
+        self.add(f"no_{name}", result.copy().add(apart), 1)
         orders = [pair for pair, _ in self._orders(column, low, high)]
         for p, q in orders:  # rank(q) < rank(p) where both test the column
             row = ranked.rank[q].copy().add(ranked.rank[p], -1)
             for part in (result, self.encoding.use(p, column), self.encoding.use(q, column)):
                 row.add(part, ranked.count)
-            self._add(f"ranks_{name}_n{p}_n{q}", row, 3 * ranked.count - 1)
+            self.add(f"ranks_{name}_n{p}_n{q}", row, 3 * ranked.count - 1)
         before = [apart, *(b for _, b in self._orders(column, low, high))]
         self.program.completed_by(next(iter(result.terms)), _none(before))
         return result

@@ -25,6 +25,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -36,7 +37,7 @@ from odtdsl.backends.milp.rows import RowMaker
 from odtdsl.backends.milp.structure import Tick
 from odtdsl.backends.programs import RowSet
 from odtdsl.datasets.table import FloatArray, IntArray
-from odtdsl.problem.ir.forms import Additive, Core, LossBound, TargetLoss
+from odtdsl.problem.ir.forms import Additive, Core, LossBound, Monotone, TargetLoss
 from odtdsl.problem.ir.raw import RawTree
 from odtdsl.problem.ir.regression import INFINITE, allowance, lost
 from odtdsl.problem.outputs.leaves import best_output, fitted
@@ -45,7 +46,7 @@ DIGITS = 7
 """The largest loss of a leaf has at most a one with so many zeros as steps: what solvers'
 tolerances leave of a sum."""
 
-BLURRED = 10
+BLURRED = 20
 """Steps of so large sums that solvers' tolerances may hide."""
 
 
@@ -115,6 +116,19 @@ class NumberFlow(PatternFlow):
             RowSet(patterns=tuple(members(mask, count).tolist()), output=tuple(output))
             for mask, output in zip(self.masks, self.outputs.tolist(), strict=True)
         )
+
+    @cached_property
+    def ranks(self) -> list[IntArray]:
+        """Per target, of every set the rank of its output among those of all sets."""
+        return [
+            np.unique(column, return_inverse=True)[1].astype(np.int64) for column in self.outputs.T
+        ]
+
+    def predicted(self, slot: int, values: IntArray) -> Affine:
+        """What a slot has, given that of every set: int64 (n_sets,); 0 where it is no leaf."""
+        places = np.array(list(self.leaf[slot]), dtype=np.int64)
+        columns = np.array(list(self.leaf[slot].values()), dtype=np.int64)
+        return Affine().add_terms(columns, values[places])
 
     # ---- columns and rows
 
@@ -234,10 +248,56 @@ def _step(largest: float) -> Fraction:
 class NumberRules(FlowRules):
     """Rules on trees of numbers: those of other trees, and bounds on losses.
 
-    Rules on outputs make no rows: leaves have no columns that break them.
+    Rules on outputs make no rows: leaves have no columns that break them. An order of
+    predictions compares, in place of labels, the ranks of the outputs that leaves predict.
     """
 
     encoding: NumberFlow
+
+    def __init__(self, encoding: NumberFlow, n_classes: int, tick: Tick) -> None:
+        super().__init__(encoding, n_classes, tick)
+        self._more: dict[tuple[int, int, int], Affine] = {}
+
+    def _not_falling(self, atom: Monotone, row: RowMaker, low: int, high: int) -> None:
+        encoding = self.encoding
+        first, second = (low, high) if atom.increasing else (high, low)
+        reasons = self._parts.reasons(atom.column, low, high)
+        dead = Affine(constant=1).add(encoding.alive(second), -1)
+        for target, ranks in enumerate(encoding.ranks):
+            most = int(ranks.max(initial=0))
+            falls = encoding.predicted(first, ranks).add(encoding.predicted(second, ranks), -1)
+            falls.add(reasons, -most).add(dead, -most)
+            place = f"{encoding.slot_name(low)}_{encoding.slot_name(high)}_t{target}"
+            row.at_most(falls, 0, most, place)
+
+    def _falling(self, atom: Monotone, low: int, high: int) -> list[Affine]:
+        first, second = (low, high) if atom.increasing else (high, low)
+        return [
+            self._parts.falls(atom, low, high, f"t{target}", [self._above(first, second, target)])
+            for target in range(len(self.encoding.ranks))
+        ]
+
+    def _above(self, first: int, second: int, target: int) -> Affine:
+        """A column that is 1 only if both slots are leaves and the first one predicts more."""
+        key = (first, second, target)
+        if key not in self._more:
+            encoding, ranks = self.encoding, self.encoding.ranks[target]
+            slots = f"{encoding.slot_name(first)},{encoding.slot_name(second)}"
+            name = f"more({slots},t{target})"
+            more = Affine().add_term(self.program.column(name, integer=True))
+            apart = encoding.predicted(first, ranks).add(encoding.predicted(second, ranks), -1)
+            alive = [encoding.alive(slot) for slot in (first, second)]
+            most = int(ranks.max(initial=0))
+            parts = self._parts
+            parts.add(f"by_{name}", more.copy().add(more, most).add(apart, -1), most)
+            for index, one in enumerate(alive):
+                parts.add(f"alive_{name}_{index}", more.copy().add(one, -1), 0)
+            self.program.completed_by(
+                next(iter(more.terms)),
+                lambda p: int(apart.at(p) > 0 and all(one.at(p) > 0 for one in alive)),
+            )
+            self._more[key] = more
+        return self._more[key]
 
     def _on_outputs(self) -> None:
         """Nothing is left to be asked of the leaves that have columns."""

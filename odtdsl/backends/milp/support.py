@@ -150,9 +150,6 @@ def beyond_numbers(core: Core) -> Iterator[Objection]:
         return
     for clause in core.clauses:
         kinds = {type(literal.atom) for literal in clause.literals}
-        if Monotone in kinds:
-            reason = "the numbers of leaves are not compared over the whole feature space"
-            yield Objection(form=Form.MONOTONE, origin=clause.origin, reason=reason)
         if OutputSet in kinds and len(kinds) > 1:
             reason = "outputs cannot depend on rows or columns"
             yield Objection(form=Form.OUTPUT_SET, origin=clause.origin, reason=reason)

@@ -45,6 +45,7 @@ COLUMNS = {
     "before": "{2} parts nodes {0} and {1} in its order",
     "gap": "node {0} tests a column between two values of its rows",
     "reached": "some arc or node gets there: {*}",
+    "more": "slots {0} and {1} are leaves, and the first predicts more",
     "never": "zero; a row that no model can keep stands on it",
 }
 """What is so where a column is 1: {0}, {1} are its arguments, {a} a column of the data, {t} a

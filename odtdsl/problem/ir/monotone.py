@@ -53,11 +53,13 @@ def is_monotone(core: Core, visits: Iterable[Visit], atom: Monotone) -> bool:
     """No two leaves with points that agree but in the column predict against the direction.
 
     Two such leaves part at a test of that column, so that one lies wholly below the other
-    where the column is split by thresholds. Labels are ordered by their index.
+    where the column is split by thresholds. Labels are ordered by their index; of several
+    numbers each has its order.
     """
     boxes = list(_boxes(core, visits))
-    for (low, low_label), (high, high_label) in permutations(boxes, 2):
-        falls = low_label > high_label if atom.increasing else low_label < high_label
+    for (low, below), (high, above) in permutations(boxes, 2):
+        first, second = (below, above) if atom.increasing else (above, below)
+        falls = any(a > b for a, b in zip(first, second, strict=True))
         if not falls or not low[atom.column].below(high[atom.column]):
             continue
         if all(low[c].meets(high[c]) for c in range(len(low)) if c != atom.column):
@@ -65,8 +67,8 @@ def is_monotone(core: Core, visits: Iterable[Visit], atom: Monotone) -> bool:
     return True
 
 
-def _boxes(core: Core, visits: Iterable[Visit]) -> Iterator[tuple[_Box, int]]:
-    """The box and the label of each leaf, from left to right."""
+def _boxes(core: Core, visits: Iterable[Visit]) -> Iterator[tuple[_Box, tuple[float, ...]]]:
+    """The box of each leaf, and its label or numbers, from left to right."""
     whole = [_Cells()] * len(core.columns)
     for family in core.families:
         whole[family.column] = _everything(family)
@@ -75,7 +77,7 @@ def _boxes(core: Core, visits: Iterable[Visit]) -> Iterator[tuple[_Box, int]]:
     for visit in visits:
         box = pending.pop()
         if isinstance(visit.node, RawLeaf):
-            yield box, visit.node.label
+            yield box, visit.node.output or (visit.node.label,)
         else:
             column = core.families[visit.node.family].column
             left, right = _parted(core, visit.node, visit.level, visit.rows, box[column])
