@@ -82,7 +82,7 @@ def find_patterns(core: Core, tests: tuple[IntArray, ...]) -> Patterns:
     tests
         Per family the ascending indices of its tests that some level admits.
     """
-    seen = [_seen(family, usable) for family, usable in zip(core.families, tests, strict=True)]
+    seen = [seen_by(family, usable) for family, usable in zip(core.families, tests, strict=True)]
     table = np.array([np.zeros(core.n_rows, dtype=np.int64), *seen])
     _, first, inverse, sizes = np.unique(
         table, axis=1, return_index=True, return_inverse=True, return_counts=True
@@ -100,7 +100,7 @@ def find_patterns(core: Core, tests: tuple[IntArray, ...]) -> Patterns:
     )
 
 
-def _seen(family: Family, usable: IntArray) -> IntArray:
+def seen_by(family: Family, usable: IntArray) -> IntArray:
     """What the usable tests of a family see of each row: int64 (n_rows,)."""
     if not len(usable):
         return np.zeros_like(family.codes)

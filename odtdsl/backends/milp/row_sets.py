@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from odtdsl.backends.milp.patterns import Patterns, find_patterns
+from odtdsl.backends.milp.patterns import Patterns, find_patterns, seen_by
 from odtdsl.backends.milp.skeleton import Perfect
 from odtdsl.backends.milp.structure import Tick, tests_by_level, usable_tests
 from odtdsl.base.diagnostics.model import error
@@ -19,6 +19,9 @@ from odtdsl.problem.ir.forms import Core
 
 MOST_ENTRIES = 4_000_000
 """Patterns in all sets of all slots, each of which is a coefficient of a program."""
+
+MOST_ROWS = 20_000
+"""Of the data: with more even counting the sets takes long."""
 
 
 class TooManySets(Exception):
@@ -53,13 +56,16 @@ def slot_sets(
             continue
         left: set[int] = set()
         right: set[int] = set()
+        coming = 0.0
         for mask in here:
+            known = len(left) + len(right)
             for side in sides[perfect.level(node)]:
                 one = mask & side
                 if one and one != mask:
                     left.add(one)
                     right.add(mask ^ one)
-            if entries + len(left) + len(right) > MOST_ENTRIES:
+            coming += (len(left) + len(right) - known) * mask.bit_count() / 2  # about half each
+            if entries + coming > 2 * MOST_ENTRIES:
                 raise TooManySets
             tick()
         reaching[2 * node + 1], reaching[2 * node + 2] = left, right
@@ -92,11 +98,27 @@ def members(mask: int, count: int) -> IntArray:
 def fit(core: Core, depth: int) -> bool:
     """Whether the sets of a depth are few enough for a program."""
     levels = tests_by_level(core, depth)
+    usable = usable_tests(core, levels)
+    if depth and _surely_many(core, usable, depth):
+        return False
     try:
-        slot_sets(core, find_patterns(core, usable_tests(core, levels)), levels)
+        slot_sets(core, find_patterns(core, usable), levels)
     except TooManySets:
         return False
     return True
+
+
+def _surely_many(core: Core, usable: Sequence[IntArray], depth: int) -> bool:
+    """A quick look, with patterns told apart by a hash: each test makes two sets of all patterns
+    below the root, and two levels below there are three times the square of the tests."""
+    count = sum(len(tests) for tests in usable)
+    if depth > 1 and 3 * count**2 > MOST_ENTRIES:
+        return True
+    factors = np.random.default_rng(0).integers(1, 2**62, len(usable))
+    hashed = np.zeros(core.n_rows, dtype=np.int64)
+    for family, tests, factor in zip(core.families, usable, factors, strict=True):
+        hashed += seen_by(family, tests) * factor
+    return count * len(np.unique(hashed)) > MOST_ENTRIES
 
 
 def refuse(depth: int) -> None:

@@ -157,18 +157,28 @@ def beyond_numbers(core: Core) -> Iterator[Objection]:
 
 
 def _too_many_sets(core: Core) -> Iterator[Objection]:
+    from odtdsl.backends.milp.row_sets import MOST_ROWS
+
+    if core.n_rows > MOST_ROWS:
+        reason = f"programs of trees of numbers are for {MOST_ROWS:,} rows at most"
+    elif isinstance(core.objective[0], DepthStage) or _sets_fit(core):
+        return  # where the least depth is looked for, it may be a small one
+    else:
+        reason = (
+            "leaves of numbers may hold too many sets of rows; write"
+            " `candidates * at quantiles 3`, or a smaller depth"
+        )
+    yield Objection(form=Form.REGRESSION, origin=SKELETON, reason=reason)
+
+
+def _sets_fit(core: Core) -> bool:
     from odtdsl.backends.milp.lowering import MAX_MODEL_DEPTH, deepest
     from odtdsl.backends.milp.row_sets import fit
 
-    if isinstance(core.objective[0], DepthStage):
-        return  # the search is for a small one
+    assert isinstance(core.skeleton, TreeSkeleton), "asked before"
+    if core.skeleton.depth is not None:
+        return fit(core, min(core.skeleton.depth, MAX_MODEL_DEPTH))
     try:
-        depth = deepest(core)
+        return fit(core, deepest(core))
     except OdtError:
-        depth = MAX_MODEL_DEPTH
-    if not fit(core, depth):
-        reason = (
-            f"at depth {depth} leaves of numbers may hold too many sets of rows; write"
-            " `candidates * at quantiles 3`, or a smaller depth"
-        )
-        yield Objection(form=Form.REGRESSION, origin=SKELETON, reason=reason)
+        return False
