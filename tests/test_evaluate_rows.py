@@ -224,6 +224,8 @@ def test_the_report_has_the_measures_of_the_test_rows(tmp_path: Path) -> None:
     for measure in found.parts[0].measures:
         assert f">{measure.name}</th>" in page
         assert f"{measure.value:.4g}</td>" in page
+    assert ">greedy tree</th>" in page
+    assert ">CART</th>" in page
     assert "What the leaves say, and what came" in page
 
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.driver.scoring import TestScore
-from odtdsl.presentation import console, evaluation
-from odtdsl.presentation.report.curves import curves
+from odtdsl.presentation import console
 from odtdsl.presentation.report.markup import Markup, Part, section, table, tag
+from odtdsl.presentation.report.measures import measures
 from odtdsl.presentation.report.rules import checked
 from odtdsl.presentation.report.subject import Subject
 from odtdsl.presentation.report.summary import training_errors
-
-MEASURE_DRAWS = 1000
 
 
 def held_out(subject: Subject) -> Markup:
@@ -29,7 +26,7 @@ def held_out(subject: Subject) -> Markup:
             numbers=(1, 2, 3),
         )
     ]
-    parts += _measures(subject)
+    parts += measures(subject)
     if test.audit is not None and test.audit.lines:
         heads = ("rule", "holds", "value", "bound", "slack", "over", "rows", "condition")
         rows: list[tuple[Part, ...]] = [(line.rule, *checked(line)) for line in test.audit.lines]
@@ -45,41 +42,6 @@ def held_out(subject: Subject) -> Markup:
             table("Rules on test rows", heads, rows, numbers=(2, 3, 4, 5)),
         ]
     return section("Test rows", "test", *parts)
-
-
-def _measures(subject: Subject) -> Iterator[Markup]:
-    """What `odt evaluate` says of the test rows: measures with intervals, and leaves."""
-    from odtdsl.insight.evaluation import LEVEL, evaluate
-
-    data, model = subject.result.test_rows, subject.model
-    if data is None or model is None or not data.n_rows:
-        return
-    try:
-        found = evaluate(model, data.table, draws=MEASURE_DRAWS)
-    except OdtError:  # no row has a class that the model knows, or a truth that it reads
-        return
-    (part,) = found.parts
-    interval = f"{LEVEL:.0%} interval"
-    rows: list[tuple[Part, ...]] = [
-        (one.name, evaluation.value_text(one.value), evaluation.interval_text(one))
-        for one in part.measures
-    ]
-    yield table("Measures on test rows", ("measure", "value", interval), rows, numbers=(1,))
-    hint = f"The intervals are those of {MEASURE_DRAWS:,} bootstrap samples of the test rows."
-    if part.calibration:
-        hint += (
-            " Probabilities are the shares of the classes among the training rows of a leaf; the "
-            "lines through the circles are score intervals of what came there."
-        )
-    yield tag("p", hint, class_="hint")
-    yield from curves(part, found.classes)
-    if part.calibration:
-        leaves: list[tuple[Part, ...]] = [
-            (str(leaf), label, str(n), f"{expected:.1%}", f"{observed:.1%}")
-            for leaf, n, label, expected, observed in part.calibration
-        ]
-        heads = ("leaf", "predicts", "test rows", "its share in training", "its share here")
-        yield table("What the leaves say, and what came", heads, leaves, numbers=(2, 3, 4))
 
 
 def _heads(test: TestScore) -> tuple[str, ...]:
