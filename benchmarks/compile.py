@@ -59,6 +59,7 @@ def compile_seconds(core: Core, depth: int) -> tuple[int, dict[str, float]]:
     """Nonzeros, and seconds of every step from a core to a model inside HiGHS."""
     import highspy  # noqa: F401
     import pyomo.environ  # noqa: F401
+    import scipy.sparse  # noqa: F401
 
     from odtdsl.backends.milp.formulation import PATTERN
     from odtdsl.backends.milp.highs import Solver
