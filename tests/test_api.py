@@ -92,6 +92,8 @@ other = '''
     numpy.ma odtdsl.backends.exact.diagrams odtdsl.backends.exact.regression
     odtdsl.backends.greedy.regression odtdsl.driver.alternatives odtdsl.problem.outputs.feasible
     odtdsl.interfaces.cli.tune odtdsl.interfaces.cli.formulas odtdsl.interfaces.api
+    odtdsl.backends.milp.backend odtdsl.backends.sat.backend odtdsl.backends.clauses.lowering
+    odtdsl.backends.decode_diagram odtdsl.backends.exact.ruled odtdsl.datasets.dates
     narwhals pandas polars pyarrow scipy sklearn joblib pyomo highspy ortools pysat pindakaas
 '''.split()
 print("odtdsl.driver.pipeline" in sys.modules, [name for name in other if name in sys.modules])

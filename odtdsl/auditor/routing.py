@@ -18,7 +18,6 @@ from odtdsl.datasets.dataset import ColumnType
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import AxisTest, Hyperplane, Node
-from odtdsl.predictors.diagram_validation import check_diagram
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Side, Test, Threshold
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.tree import Tree
@@ -193,7 +192,7 @@ class DiagramOn(ModelOn):
     kind = "diagram"
 
     def __init__(self, diagram: Diagram, rows: AuditRows) -> None:
-        if broken := check_diagram(diagram):
+        if broken := diagram.faults():
             raise OdtError(broken)
         self.diagram, self.rows, self.depth = diagram, rows, len(diagram.layers)
         _readable(diagram, rows)

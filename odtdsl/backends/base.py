@@ -348,7 +348,10 @@ class BackEnd(ABC):
         return (Step(kind="whole", backend=self.name),)
 
     def steps_before_another(self, core: Core) -> tuple[Step, ...]:
-        """What it does before another back end, which takes what is left open; none as a rule."""
+        """What it does before another back end, which takes what is left open; none as a rule.
+
+        It is asked for diagrams.
+        """
         return ()
 
     def begin(

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from multiprocessing import current_process
 from types import FrameType
 from typing import Any
 
@@ -128,7 +128,8 @@ def _free(number: int, before: Any) -> bool:
         return True
     # Pools of processes end their workers by it.
     ours = before is signal.SIG_DFL or isinstance(before, _Handler) or before in _QUIET
-    return ours and not current_process().daemon
+    workers = sys.modules.get("multiprocessing.process")  # a worker has loaded it
+    return ours and not (workers is not None and workers.current_process().daemon)
 
 
 @contextmanager

@@ -6,7 +6,6 @@ Nothing here knows what a column means; see `odtdsl.datasets.typing`.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -213,6 +212,8 @@ def _no_file(name: str, path: Path) -> OdtError:
         siblings = sorted(entry.name for entry in path.parent.iterdir() if entry.is_file())
     except (OSError, ValueError):  # ValueError: a zero or half a surrogate pair in the path
         siblings = []
+    import difflib  # for messages only
+
     near = difflib.get_close_matches(path.name, siblings, n=1)
     alike = [one for one in siblings if Path(one).suffix.lower() == path.suffix.lower()]
     helps = [f"did you mean {Path(name).parent / near[0]}?"] if near else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from odtdsl.backends import quotients
@@ -18,6 +18,18 @@ from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawModel
 
 
+class Kept(dict[str, tuple[Refusal, ...]]):
+    """By name, what keeps a back end from a problem. One that is not asked for is not loaded."""
+
+    def __init__(self, core: Core) -> None:
+        super().__init__()
+        self.required, self.core = needs(core), linear(core)
+
+    def __missing__(self, name: str) -> tuple[Refusal, ...]:
+        self[name] = found = refusals(back_end(name), self.core, self.required)
+        return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
     """The steps to take, why, and what keeps each back end from the problem.
@@ -26,13 +38,18 @@ class Choice:
     ----------
     steps
         What `solve` does in turn until the problem is closed; nothing where no back end can.
-    refusals
-        Of each back end; empty where it can.
+    kept
+        By name, what keeps a back end from it, looked up when it is asked for.
     """
 
     steps: tuple[Step, ...]
     reason: str
-    refusals: tuple[tuple[str, tuple[Refusal, ...]], ...]
+    kept: Kept = field(compare=False, repr=False)
+
+    @property
+    def refusals(self) -> tuple[tuple[str, tuple[Refusal, ...]], ...]:
+        """Of each back end; empty where it can."""
+        return tuple((name, self.kept[name]) for name in names())
 
     @property
     def name(self) -> str | None:
@@ -48,44 +65,42 @@ def choose(core: Core, wish: str) -> Choice:
     OdtError
         B101: this version has no such back end.
     """
-    required = needs(core)
-    core = linear(core)
-    engines = {name: back_end(name) for name in names()}
-    found = {name: refusals(engine, core, required) for name, engine in engines.items()}
-    listed = tuple(found.items())
+    kept = Kept(core)
+    core = kept.core
 
     def alone(name: str) -> tuple[Step, ...]:
         """One back end, with nothing but starts before it or after it."""
-        starts = _starts(engines[name], core, found)
+        engine = back_end(name)
+        starts = _starts(engine, core, kept)
         early, late = ([s for s in starts if s.late == late] for late in (False, True))
-        return (*early, *engines[name].steps(core), *late)
+        return (*early, *engine.steps(core), *late)
 
     if wish != AUTO:
         back_end(wish)
-        if found[wish]:
-            return Choice(steps=(), reason=f"`{wish}` was requested", refusals=listed)
-        return Choice(steps=alone(wish), reason="requested", refusals=listed)
-    order = preferred(diagrams=isinstance(core.skeleton, DiagramSkeleton))
-    able = [name for name in order if not found[name]]
-    if not able:
-        reason = "no back end supports the whole problem"
-        return Choice(steps=(), reason=reason, refusals=listed)
-    name, others = able[0], order[: order.index(able[0])]
-    for first in able[1:]:
-        if before := engines[first].steps_before_another(core):
+        if kept[wish]:
+            return Choice(steps=(), reason=f"`{wish}` was requested", kept=kept)
+        return Choice(steps=alone(wish), reason="requested", kept=kept)
+    diagrams = isinstance(core.skeleton, DiagramSkeleton)
+    order = preferred(diagrams=diagrams)
+    name = next((name for name in order if not kept[name]), None)
+    if name is None:
+        return Choice(steps=(), reason="no back end supports the whole problem", kept=kept)
+    at = order.index(name)
+    for first in order[at + 1 :] if diagrams else ():
+        if not kept[first] and (before := back_end(first).steps_before_another(core)):
             reason = f"`{first}` first, then `{name}` for what it leaves open"
-            starts = _starts(engines[first], core, found)
+            starts = _starts(back_end(first), core, kept)
             steps = (*starts, *before, Step(kind="rest", backend=name))
-            return Choice(steps=steps, reason=reason, refusals=listed)
+            return Choice(steps=steps, reason=reason, kept=kept)
     reason = "supports the whole problem exactly"
-    if others:
+    if others := order[:at]:
         reason += f"; {' and '.join(others)} cannot"
-    return Choice(steps=alone(name), reason=reason, refusals=listed)
+    return Choice(steps=alone(name), reason=reason, kept=kept)
 
 
-def _starts(engine: BackEnd, core: Core, found: dict[str, tuple[Refusal, ...]]) -> tuple[Step, ...]:
+def _starts(engine: BackEnd, core: Core, kept: Kept) -> tuple[Step, ...]:
     """Those of a back end that take part in a problem."""
-    return tuple(step for step in engine.starts(core) if not found[step.backend])
+    return tuple(step for step in engine.starts(core) if not kept[step.backend])
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from odtdsl.backends.base import BackEnd, Limits, Objection, RawAnswer, Report, Support
 from odtdsl.backends.exact.backend import Exact
-from odtdsl.backends.exact.moves import PATIENCE
 from odtdsl.backends.steps import LATE_START, START, START_OF_DIAGRAMS, Step
 from odtdsl.base.back_ends import Value
 from odtdsl.problem.ir.forms import Core, Form
@@ -71,6 +70,8 @@ class Search(BackEnd):
         diagrams = exact.begin(core, limits, start, report)
         if diagrams is None:
             return exact.solve(core, replace(limits, proves=False), start, report)
+        from odtdsl.backends.exact.moves import PATIENCE  # of diagrams only
+
         limited = limits.deadline is not None or limits.steps is not None
         answer = diagrams.by_moves(limits.deadline, patience=0 if limited else PATIENCE)
         return replace(answer, interrupted=answer.interrupted or limits.interrupted())

@@ -39,8 +39,6 @@ from odtdsl.backends.exact.lowering import (
 from odtdsl.backends.exact.packed import Packed
 from odtdsl.backends.exact.plain_rules import PlainRules, beyond_plain, plain_rules
 from odtdsl.backends.exact.raw_trees import to_raw
-from odtdsl.backends.exact.ruled import ruled_objections
-from odtdsl.backends.exact.ruled_search import RuledSearch
 from odtdsl.backends.exact.shapes import refuted
 from odtdsl.backends.exact.stacked_search import Found, StackedSearch
 from odtdsl.backends.needs import Need, needs, refusals
@@ -108,7 +106,11 @@ class Exact(BackEnd):
             from odtdsl.backends.exact import regression
 
             return tuple(regression.objections(core))
-        return () if plain_of(core) is not None else tuple(ruled_objections(core))
+        if plain_of(core) is not None:
+            return ()
+        from odtdsl.backends.exact.ruled import ruled_objections
+
+        return tuple(ruled_objections(core))
 
     def kept_here(self, core: Core) -> str:
         """Diagrams, numbers, and rules that the plain search does not express."""
@@ -167,8 +169,6 @@ class Exact(BackEnd):
 
     def steps_before_another(self, core: Core) -> tuple[Step, ...]:
         """The same for diagrams, with time left for the other."""
-        if not isinstance(core.skeleton, DiagramSkeleton):
-            return ()
         from odtdsl.backends.exact.diagrams import STEPS_BEFORE_ANOTHER
 
         return STEPS_BEFORE_ANOTHER
@@ -207,6 +207,8 @@ class Exact(BackEnd):
         rules = plain_of(core)
         if rules is not None and not (limits.ledger is not None and asks_fronts(core)):
             return PlainSearch(core, rules, limits, first, report).run()
+        from odtdsl.backends.exact.ruled_search import RuledSearch
+
         return RuledSearch(core, limits, first, report).run()
 
     def begin(
