@@ -15,7 +15,6 @@ from odtdsl.base.diagnostics.model import error
 from odtdsl.interfaces.cli.commands import Argument, Command, Force, Json, Option
 from odtdsl.interfaces.cli.common import OK, Problem, print_json
 from odtdsl.interfaces.cli.outputs import check_outputs
-from odtdsl.predictors.wording import printable
 from odtdsl.presentation.exports import formats
 
 if TYPE_CHECKING:
@@ -106,6 +105,8 @@ class Export(Command):
 
 def _dates(model: Predictor) -> Iterator[str]:
     """What programs must make of dates, which only `odt` reads."""
+    from odtdsl.predictors.wording import printable
+
     for type_ in model.features:
         made = type_.date
         if made is None or type_.name not in model.tested:
