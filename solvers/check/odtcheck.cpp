@@ -203,6 +203,11 @@ struct Problem {
   vector<Index> kind;
   vector<vector<Int>> loss;
   vector<Int> most;
+  // Squared error instead: targets and weights as whole numbers, per kind, and how many units of
+  // loss their squares are. Losses of leaves are rounded down, by less than three units.
+  string number;
+  Int scale = 1, parts = 1, tolerance = 0;
+  vector<Int> weights, goal, mass;
   bool by_bits = false;  // two ranks a feature, and neither sizes of leaves nor path rules
   int after(int state, size_t f) const {
     return next.empty() ? 0 : next[static_cast<size_t>(state)][f];
@@ -250,6 +255,48 @@ void read_rules(Problem& p) {
               std::uint64_t{1} << integer(line[0], 63);
 }
 
+// The squared error of a leaf, of the sums of weights, of targets and of their squares.
+struct Moments {
+  Int weight = 0, sum = 0, squares = 0;
+  void add(const Problem& p, Index kind) {
+    weight += p.mass[kind];
+    sum += p.mass[kind] * p.goal[kind];
+    squares += p.mass[kind] * p.goal[kind] * p.goal[kind];
+  }
+  Int loss(const Problem& p) const {
+    if (weight == 0) return 0;
+    const double s = static_cast<double>(sum);
+    const double apart = static_cast<double>(squares) - s * s / static_cast<double>(weight);
+    return std::max<Int>(0, static_cast<Int>(apart * static_cast<double>(p.parts)) - 1);
+  }
+};
+
+// The targets around their mean, and what is taken for equal: a billionth of the loss of one leaf.
+Int read_numbers(Problem& p, const vector<string>& cells, vector<Int>& targets) {
+  need(p.classes.size() == 1 && p.stages.size() == 1 && p.ruled,
+       "numbers have one class, one stage and `ends`");
+  p.weights.resize(p.rows, 1);
+  long double sum = 0, total = 0, squares = 0;
+  for (size_t i = 0; i < p.rows; ++i) {
+    const double x = number(cells[i]) * static_cast<double>(p.scale);
+    need(std::abs(x) < 1e15 && std::abs(x - std::round(x)) < 1e-4, "a target has more digits");
+    targets.push_back(static_cast<Int>(std::llround(x)));
+    sum += static_cast<long double>(p.weights[i]) * static_cast<long double>(targets.back());
+    total += static_cast<long double>(p.weights[i]);
+  }
+  const Int mean = total > 0 ? static_cast<Int>(sum / total) : 0;
+  for (size_t i = 0; i < p.rows; ++i) {
+    targets[i] -= mean;
+    squares += static_cast<long double>(p.weights[i]) * static_cast<long double>(targets[i]) *
+               static_cast<long double>(targets[i]);
+  }
+  need(total < 1e12L && squares * static_cast<long double>(p.parts) < 1.2e12L,
+       "the targets are too large");
+  p.tolerance = static_cast<Int>(squares * static_cast<long double>(p.parts) / 1e9L) +
+                3 * (Int{1} << p.depth);
+  return static_cast<Int>(squares * static_cast<long double>(p.parts)) + 1;
+}
+
 int read_tree(Problem& p, const vector<vector<string>>& lines, size_t& at, int level) {
   need(at < lines.size() && level <= 30, "the tree ends too early or is too deep");
   const vector<string>& line = lines[at++];
@@ -295,7 +342,13 @@ Problem read_problem(const string& text) {
       p.leaves = integer(line[1]);
     else if (word == "leaf rows" && one)
       p.leaf_rows = integer(line[1]);
-    else if (word == "measure" && line.size() == 3) {
+    else if (word == "number" && line.size() == 4) {
+      p.number = line[1];
+      p.scale = integer(line[2]);
+      p.parts = integer(line[3]);
+    } else if (word == "weights") {
+      for (size_t i = 1; i < line.size(); ++i) p.weights.push_back(integer(line[i]));
+    } else if (word == "measure" && line.size() == 3) {
       p.measures.push_back({line[1], false, signed_integer(line[2]), 1, {}, {}});
       of = &p.measures;
     } else if (word == "fact" && line.size() >= 3) {
@@ -411,7 +464,7 @@ void rank_feature(Feature& f, const vector<string>& cells) {
 
 // Stages stand above each other like the digits of a number: a step of one weighs more than all
 // later ones together can. What a row loses whatever is predicted goes into `base`.
-void stack(Problem& p, const vector<Index>& label) {
+void stack(Problem& p, const vector<Index>& label, const vector<Int>& targets, Int worst) {
   p.leaves = std::min(p.leaves, Int{1} << p.depth);
   const Int leaves = std::min(p.leaves, static_cast<Int>(p.rows));
   Int unit = 1;
@@ -423,7 +476,7 @@ void stack(Problem& p, const vector<Index>& label) {
       need(loss.size() == p.classes.size(), "a loss needs an entry per class");
     need(stage.price < kLargest / (leaves + 1), "a price is too large");
     need(s == 0 || !stage.zero || p.stages[s - 1].zero, "stages that must be 0 come first");
-    Int span = stage.price * leaves;
+    Int span = stage.price * leaves + worst;
     for (Index k : stage.kind) {
       need(k < stage.loss.size() && span < kLargest,
            "a row is of no kind, or losses are too large");
@@ -462,10 +515,13 @@ void stack(Problem& p, const vector<Index>& label) {
     for (const Stage& m : p.measures)
       sums.insert(sums.end(), m.loss[m.kind[i]].begin(), m.loss[m.kind[i]].end());
     key.insert(key.end(), sums.begin(), sums.end());
+    if (!targets.empty()) key.insert(key.end(), {targets[i], p.weights[i]});
     const auto found = known.emplace(key, static_cast<Index>(known.size()));
     if (found.second) {
       p.loss.push_back(total);
       p.sums.push_back(sums);
+      p.goal.push_back(targets.empty() ? 0 : targets[i]);
+      p.mass.push_back(targets.empty() ? 0 : p.weights[i]);
     }
     p.kind.push_back(found.first->second);
   }
@@ -515,7 +571,9 @@ Problem load(const string& text, const string& data) {
   }
   need(p.rows < (size_t{1} << 28), "too many rows");
   for (Feature& f : p.features) rank_feature(f, column(f.column));
-  stack(p, label);
+  vector<Int> targets;
+  const Int worst = p.number.empty() ? 0 : read_numbers(p, column(p.number), targets);
+  stack(p, label, targets, worst);
   Int total = 0;
   for (Index k : p.kind) total += p.most[k];
   p.by_bits =
@@ -856,6 +914,12 @@ vector<Int> sums_of(const Problem& p, const vector<Index>& kinds, size_t label) 
   return found;
 }
 
+Int error_of(const Problem& p, const vector<Index>& kinds) {
+  Moments moments;
+  for (Index k : kinds) moments.add(p, k);
+  return moments.loss(p);
+}
+
 bool holds(const Rule& rule, const vector<Int>& sums, std::uint64_t facts) {
   for (const Literal& l : rule.literals)
     if (l.fact ? (facts >> l.at & 1) == l.positive : sums[l.at] <= l.at_most) return true;
@@ -947,6 +1011,12 @@ struct Fronts {
       most.push_back(*std::max_element(weight.begin(), weight.end()));
       weights.push_back(weight);
     }
+    // DEL for numbers: no leaf predicts beyond the least and the largest target.
+    const auto ends = std::minmax_element(p.goal.begin(), p.goal.end());
+    for (size_t k = 0; !p.number.empty() && k < p.goal.size(); ++k) {
+      const Wide apart = std::max(p.goal[k] - *ends.first, *ends.second - p.goal[k]);
+      most[k] += fits(Wide{scale} * p.parts * p.mass[k] * apart * apart);
+    }
     for (Index k : v.kind) {
       budget -= least[k];
       reach += Wide{most[k]} + std::abs(least[k]);
@@ -958,7 +1028,12 @@ struct Fronts {
   vector<Int> leaves(const View& v, size_t f, bool right) const {
     const size_t n = p.classes.size(), rows = v.rows();
     vector<Int> sum(n, price), found(rows + 1, price);
-    for (size_t t = 1; t <= rows; ++t) {
+    Moments moments;
+    for (size_t t = 1; !p.number.empty() && t <= rows; ++t) {
+      moments.add(p, v.kind[v.order[f][right ? rows - t : t - 1]]);
+      found[right ? rows - t : t] = price + scale * moments.loss(p);
+    }
+    for (size_t t = 1; p.number.empty() && t <= rows; ++t) {
       const Int* weight = weights[v.kind[v.order[f][right ? rows - t : t - 1]]].data();
       Int least = sum[0] += weight[0];
       for (size_t l = 1; l < n; ++l) least = std::min(least, sum[l] += weight[l]);
@@ -1052,6 +1127,9 @@ struct Fronts {
           leaf.weighted += weights[k][c];
           leaf.loss += p.loss[k][c];
         }
+        const Int apart = error_of(p, v.kind);
+        leaf.weighted += scale * apart;
+        leaf.loss += apart;
         if (leaf.weighted > budget || !meets(p, state, "leaf", leaf.sums)) continue;
         for (size_t m = 0; m < leaf.sums.size(); ++m) leaf.sums[m] += p.measures[m].price;
         add(found, leaf);
@@ -1511,6 +1589,7 @@ struct Held {
         stages[s] += p.stages[s].price;
         for (Index i : rows) stages[s] += p.stages[s].loss[p.stages[s].kind[i]][node.label];
       }
+      stages[0] += error_of(p, kinds);
       demand(p.ends[static_cast<size_t>(state)], "a path of the tree ends too early");
       const vector<Int> found = sums_of(p, kinds, node.label);
       demand(meets(p, state, "leaf", found), "a leaf of the tree breaks a rule");
@@ -1556,13 +1635,25 @@ string slurp(const string& path) {
 }
 
 // A bound on the values of all trees, as the values of the stages at which it lies.
+// Of numbers the mean square, as far as it is known.
+string shown(const Problem& p, Int value) {
+  if (p.number.empty()) return std::to_string(value);
+  const long double total = std::accumulate(p.weights.begin(), p.weights.end(), 0.0L);
+  const long double unit = static_cast<long double>(p.scale) * static_cast<long double>(p.scale) *
+                           static_cast<long double>(p.parts) * std::max(total, 1.0L);
+  char text[40];
+  std::snprintf(text, sizeof text, "%.10g",
+                static_cast<double>(static_cast<long double>(value) / unit));
+  return text;
+}
+
 string told(const Problem& p, Int value) {
   if (p.limit >= 0 && value >= p.limit) return "no tree keeps the rules";
   string text;
   for (const Stage& s : p.stages) {
     if (s.zero) continue;
     text += (text.empty() ? "no tree is better than " : ", then ") + s.name + " " +
-            std::to_string(value / s.unit);
+            shown(p, value / s.unit);
     value %= s.unit;
   }
   return text;
@@ -1579,7 +1670,7 @@ int run(const string& file, const string& text, const char* steps, const string&
   if (held) {
     std::printf("tree: depth %d, %lld leaves", tree.depth, static_cast<Long>(tree.leaves));
     for (size_t s = 0; s < p.stages.size(); ++s)
-      std::printf(", %s %lld", p.stages[s].name.c_str(), static_cast<Long>(tree.stages[s]));
+      std::printf(", %s %s", p.stages[s].name.c_str(), shown(p, tree.stages[s]).c_str());
     std::printf("\nvalues: %d", tree.depth);
     for (Int value : tree.stages) std::printf(" %lld", static_cast<Long>(value));
     std::printf("\n");
@@ -1605,10 +1696,10 @@ int run(const string& file, const string& text, const char* steps, const string&
         check.under_rules(all, target);
       else
         check.claim(all, static_cast<int>(depth), p.leaves, 0, p.leaf_rows, target);
-      demand(!held || depth < asked || value <= tree.value,
+      demand(!held || depth < asked || value <= tree.value + p.tolerance,
              "a bound above the value of the tree: a mistake of this checker");
       const bool none = p.limit >= 0 && value >= p.limit;
-      reached = reached || (depth >= asked && (held ? value >= tree.value : none));
+      reached = reached || (depth >= asked && (held ? value >= tree.value - p.tolerance : none));
       least = least || (depth + 1 >= tree.depth && none);
       claims += "claim: of depth at most " + std::to_string(depth) + ", " + told(p, value) + "\n";
     }
@@ -1622,6 +1713,7 @@ int run(const string& file, const string& text, const char* steps, const string&
   if (check.skipped) std::printf(", %lld left out", static_cast<Long>(check.skipped));
   std::printf("\nrules:");
   for (const string& rule : check.rules) std::printf(" %s", rule.c_str());
+  if (!p.number.empty()) std::printf("\nwithin: a billionth of the loss of one leaf");
   std::printf("\n%s%s: %s\n", claims.c_str(), check.skipped ? "sampled" : "certified",
               !reached || !least ? "the bounds above, not that the tree is optimal"
               : held             ? "the tree is optimal"

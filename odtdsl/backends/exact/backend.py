@@ -201,7 +201,13 @@ class Exact(BackEnd):
         if core.targets is not None:
             from odtdsl.backends.exact.number_stages import search_of
 
-            return search_of(core, limits, first, report)
+            answer = search_of(core, limits, first, report)
+            if limits.ledger is not None and answer.status in ("optimal", "infeasible"):
+                from odtdsl.backends.exact.number_proof import number_certificate
+
+                depth, _ = deepest_of(core)
+                limits.ledger.parts.append(number_certificate(core, depth, answer, limits))
+            return answer
         if limits.ledger is None and refuted(core):
             return RawAnswer(status="infeasible")
         rules = plain_of(core)
@@ -280,7 +286,7 @@ def asks_fronts(core: Core) -> bool:
 
     The plain search with its log does not express them, or it prunes by more than it logs.
     """
-    rules = plain_of(core)
+    rules = None if core.targets is not None else plain_of(core)
     return rules is None or rules.must is not None
 
 

@@ -8,7 +8,7 @@ not truth.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -75,7 +75,7 @@ def certificate_of(core: Core, made: Ruled, objective: int | None, limits: Limit
     numbers = [made.depth, target]
     if target > 0:
         numbers += _Tuning(core, made, stacked, limits).multipliers(needed=objective is None)
-    return b"".join(map(_varint, numbers))
+    return b"".join(varints(numbers))
 
 
 def _steps(core: Core, made: Ruled, objective: int, at: int) -> int:
@@ -88,12 +88,14 @@ def _steps(core: Core, made: Ruled, objective: int, at: int) -> int:
     return int(value) - least(stage.measure)
 
 
-def _varint(value: int) -> bytes:
-    found = bytearray()
-    while value >= 128:
-        found.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*found, value])
+def varints(values: Iterable[int]) -> Iterator[bytes]:
+    """Numbers as a certificate has them."""
+    for value in values:
+        left = value
+        while left >= 128:
+            yield bytes([left & 127 | 128])
+            left >>= 7
+        yield bytes([left])
 
 
 class _Tuning:

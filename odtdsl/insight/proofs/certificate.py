@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.insight.proofs.covered import require_covered
 from odtdsl.insight.proofs.problem_text import problem_text, rows_csv, tree_text
-from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage
+from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage, RegressionStage
 from odtdsl.problem.terms.normalize import normalize
 
 if TYPE_CHECKING:
@@ -215,7 +215,22 @@ def stage_values(core: Core, checked: Checked) -> tuple[Fraction, ...]:
     for stage in core.objective:
         if isinstance(stage, DepthStage):
             found.append(Fraction(checked.values[0]))
+        elif isinstance(stage, RegressionStage):
+            found.append(_squared(core, stage, next(digits)))
         elif isinstance(stage, LinearStage):
             steps = least(stage.measure) + next(digits)
             found.append(Fraction(steps, stage.measure.denominator))
     return tuple(found)
+
+
+def _squared(core: Core, stage: RegressionStage, value: int) -> Fraction:
+    """Units as a value of the stage, with what the certificate takes for equal."""
+    from odtdsl.backends.exact.lowering import deepest_of
+    from odtdsl.backends.exact.number_proof import whole
+    from odtdsl.problem.ir.regression import rounding
+
+    units = whole(core)
+    assert units is not None, "as `require_covered` has it"
+    rounded = 3 * (1 << deepest_of(core)[0]) * units.unit
+    constant = Fraction(stage.rest.constant, stage.rest.denominator)
+    return value * units.unit + constant + rounded + rounding(core, stage.loss)

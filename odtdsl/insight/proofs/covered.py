@@ -50,18 +50,25 @@ def uncovered(core: Core) -> tuple[str, ...]:
 def _uncovered(core: Core) -> Iterator[str]:
     from odtdsl.backends.exact.backend import asks_fronts
     from odtdsl.backends.exact.lowering import features
+    from odtdsl.backends.exact.number_proof import without_numbers
     from odtdsl.problem.ir.problem import DiagramSkeleton
 
     if isinstance(core.skeleton, DiagramSkeleton):
         yield "it asks for a diagram"
         return
     if core.targets is not None:
-        yield "it predicts numbers"
-        return
-    if asks_fronts(core):
+        yield from list(_beyond_numbers(core)) or _beyond_engine(without_numbers(core))
+    elif asks_fronts(core):
         yield from list(_beyond_measures(core)) or _beyond_engine(core)
     elif not features(core).tests:
         yield "no test may stand"
+
+
+def _beyond_numbers(core: Core) -> Iterator[str]:
+    from odtdsl.backends.exact.number_proof import beyond_squares, without_numbers
+
+    yield from beyond_squares(core)
+    yield from _beyond_measures(without_numbers(core))
 
 
 _IN_WORDS = {

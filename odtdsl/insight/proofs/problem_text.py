@@ -11,7 +11,7 @@ from odtdsl.base.frozen import dataclass
 from odtdsl.base.version import VERSION
 from odtdsl.datasets.digest import digest
 from odtdsl.datasets.table import IntArray
-from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage
+from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage, RegressionStage
 from odtdsl.problem.terms.normalize import normalize
 
 if TYPE_CHECKING:
@@ -55,18 +55,33 @@ def problem_text(rows: Rows) -> str:
     ]
     if core.labels is not None:
         lines.append(("target", rows.problem.target.names[0]))
-    lines += [("class", str(label)) for label in rows.problem.target.classes]
+    classes = rows.problem.target.classes if core.targets is None else ("number",)
+    lines += [("class", str(label)) for label in classes]
     cells = cells_of(core)
     lines += [("feature", *_feature(core, rows, cell)) for cell in cells]
     lines.append(("depth", str(depth)))
     lines += _ruled_lines(core, cells, depth) if asks_fronts(core) else _plain_lines(core, depth)
     texts = [stage.text.split(" ", 1)[-1] for stage in rows.problem.objective]
     for text, stage in zip(texts, core.objective, strict=True):
+        if isinstance(stage, RegressionStage):
+            lines += _squares(core, rows.problem.target.names[0], text)
         if isinstance(stage, LinearStage):
             lines += _stage(core, text, "least", stage.measure.output, stage.measure.leaves)
     if not any(line[0] == "stage" for line in lines):  # the depth alone
         lines += _stage(core, "nothing", "least", None, 0)
     return "".join("\t".join(map(_escaped, line)) + "\n" for line in lines)
+
+
+def _squares(core: Core, column: str, text: str) -> Iterator[tuple[str, ...]]:
+    from odtdsl.backends.exact.number_proof import whole
+
+    units = whole(core)
+    assert units is not None, "as `require_covered` has it"
+    yield ("number", column, str(units.scale), str(units.parts))
+    if (units.weights != 1).any():
+        yield ("weights", *map(str, units.weights.tolist()))
+    yield ("stage", text, "least", str(units.price))
+    yield from _losses(core, np.zeros((core.n_rows, 1), dtype=np.int64))
 
 
 def _plain_lines(core: Core, depth: int) -> Iterator[tuple[str, ...]]:
@@ -103,9 +118,11 @@ def _search(core: Core) -> PlainSearch:
 
 def _ruled(core: Core) -> Ruled:
     from odtdsl.backends.exact.lowering import deepest_of
+    from odtdsl.backends.exact.number_proof import without_numbers
     from odtdsl.backends.exact.ruled import assemble
 
-    return assemble(core, deepest_of(core)[0])
+    bare = core if core.targets is None else without_numbers(core)
+    return assemble(bare, deepest_of(core)[0])
 
 
 def _ruled_lines(core: Core, cells: list[Cell], depth: int) -> Iterator[tuple[str, ...]]:
@@ -165,13 +182,13 @@ def _rules(core: Core, made: Ruled) -> Iterator[tuple[str, ...]]:
     from odtdsl.problem.ir.expr import Scope
 
     rules, found = made.rules, made.rules.components
-    shape = (core.n_rows, core.n_classes)
+    shape = (core.n_rows, max(1, core.n_classes))
     measures: list[tuple[str, int, IntArray]] = []
     known: dict[tuple[int, bytes], int] = {}
 
     def measure(name: str, sums: Sequence[int], leaf: int) -> int:
         table = np.zeros(shape, dtype=np.int64)
-        for c in range(core.n_classes):
+        for c in range(shape[1]):
             at = sums[c if len(sums) > 1 else 0]
             if at >= 0:
                 table[:, c] = found.sums[at]
@@ -309,7 +326,7 @@ def _tree(core: Core, rows: Rows, cells: list[Cell], node: TreeNode, level: int)
     from odtdsl.predictors.nodes import Equals, InBin, Leaf, Threshold
 
     if isinstance(node, Leaf):
-        yield f"leaf\t{node.label}\n"
+        yield f"leaf\t{0 if core.targets is not None else node.label}\n"
         return
     column = rows.data.columns[node.feature]
     for cell in cells:
@@ -356,6 +373,8 @@ def rows_csv(rows: Rows) -> str:
     table = []
     if core.labels is not None:
         table.append([target.names[0], *(classes[label] for label in core.labels.tolist())])
+    if core.targets is not None:
+        table.append([target.names[0], *map(repr, core.targets[:, 0].tolist())])
     for name in core.columns:
         column = rows.data.columns[name]
         if column.numbers is not None:

@@ -1,0 +1,106 @@
+"""Certificates of squared error: brute force, and claims that are a little too high."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scale import scaled
+from test_certificate_rules import as_bytes, numbers
+from test_certificates import checked, pieces
+
+import odtdsl
+
+Subtrees = dict[tuple[int, frozenset[str]], float]
+"""By leaves and features: the least squared error."""
+
+
+def subtrees(
+    frame: dict[str, Any], rows: np.ndarray, depth: int, least: int, root: str | None
+) -> Subtrees:
+    """The best trees of some rows, whose leaves hold at least so many."""
+    y, w = np.array(frame["y"])[rows], np.array(frame["w"])[rows]
+    found: Subtrees = {}
+    if len(rows) >= least:
+        found[1, frozenset()] = float((w * (y - np.average(y, weights=w)) ** 2).sum())
+    if depth == 0:
+        return found
+    for name in ("a", "b"):
+        if root not in (None, name):
+            continue
+        cells = np.array(frame[name])[rows]
+        for cut in np.unique(cells)[:-1]:
+            left = subtrees(frame, rows[cells <= cut], depth - 1, least, None)
+            right = subtrees(frame, rows[cells > cut], depth - 1, least, None)
+            for (m, used), x in left.items():
+                for (n, others), z in right.items():
+                    key = m + n, used | others | {name}
+                    found[key] = min(found.get(key, np.inf), x + z)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(scaled(300)))
+def test_squared_errors_are_certified(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    n, depth = int(rng.integers(5, 18)), int(rng.integers(1, 3))
+    frame: dict[str, Any] = {name: rng.integers(0, 6, n).tolist() for name in "ab"}
+    frame["y"] = (rng.integers(-200, 900, n) / 10 ** int(rng.integers(0, 4))).tolist()
+    heavy = bool(rng.random() < 0.3)
+    frame["w"] = rng.integers(1, 4, n).tolist() if heavy else [1] * n
+    price = int(rng.integers(0, 3)) * float(np.var(frame["y"])) / 20
+    price = round(price, 3)
+    lines = [
+        f"data frame target y: number {'weight w' if heavy else 'drop w'}",
+        f"tree depth <= {depth}",
+        "minimize mse" + (f" + {price} * leaves" if price else ""),
+    ]
+    least, most, must, root = 1, 4, "", None
+    if rng.random() < 0.3 and not heavy:
+        least = int(rng.integers(2, 5))
+        lines.append(f"rule big: forall leaf: size >= {least}")
+    if rng.random() < 0.3:
+        most = int(rng.integers(1, 4))
+        lines.append(f"rule few: leaves <= {most}")
+    if rng.random() < 0.3:
+        must = "ab"[int(rng.integers(2))]
+        lines.append(f"rule used: uses({must})")
+    if rng.random() < 0.3:
+        root = "ab"[int(rng.integers(2))]
+        lines.append(f"rule first: root in {{{root}}}")
+    path = tmp_path / "a.cert"
+    result = odtdsl.solve("\n".join(lines), frame=frame, using="exact", proof=path)
+    total = sum(frame["w"])
+    values = [
+        loss / total + price * leaves
+        for (leaves, used), loss in subtrees(frame, np.arange(n), depth, least, root).items()
+        if leaves <= most and (not must or must in used)
+    ]
+    if not values:
+        assert result.status == "infeasible"
+        assert checked(path).stdout.endswith("certified: no tree keeps the rules\n")
+        return
+    assert result.objective == pytest.approx(min(values), rel=1e-8, abs=1e-8)
+    told = checked(path).stdout
+    assert told.endswith("certified: the tree is optimal\n"), f"{lines}\n{told}"
+    head, text, steps = pieces(path)
+    found = numbers(steps)
+    if found[2] > 10**6:
+        found[2] += found[2] // 1000 + 10**7
+        path.write_bytes(head + text + as_bytes(found))
+        assert checked(path).returncode == 1, lines
+
+
+def test_numbers_that_are_not_covered(tmp_path: Path) -> None:
+    frame: dict[str, Any] = {"a": [1, 2, 3, 4], "y": [1.0, 2.0, 4.0, 8.5], "z": [1, 2, 3, 5]}
+    head = "data frame tree depth <= 1"
+    for spec, reason in (
+        ("target y: number drop z minimize mae", "another loss than squared error"),
+        ("target y, z: number minimize mse", "several numbers"),
+        ("target y: number drop z minimize mse then leaves", "further stages"),
+        ("target y: number drop z minimize mse rule r: forall leaf: y <= 5", "rule `r`"),
+    ):
+        with pytest.raises(odtdsl.OdtError, match="P203") as refused:
+            odtdsl.solve(f"{head} {spec}", frame=frame, using="exact", proof=tmp_path / "a.cert")
+        assert reason in str(refused.value)
