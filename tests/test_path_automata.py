@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -254,6 +255,28 @@ def test_the_automaton_of_the_exact_search_lets_pass_what_may_stand(
         if ends:
             needs = [automaton.need[walked(automaton, path[:k])] for k in range(len(path) + 1)]
             assert all(need <= len(path) - k for k, need in enumerate(needs))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_a_column_costs_again_is_not_forgotten(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Budgets of a level, where a path may test a column again and again."""
+    monkeypatch.setattr(exact_paths, "MOST_COMPARED", 0)
+    rng = random.Random(800 + seed)
+    core = random_sample(rng, rules=0, monotone=False).core
+    columns = columns_of_splits(core)
+    monkeypatch.setattr(exact_paths, "tests_of", lambda _: Counter([*columns] * 9))
+    for _ in range(5):
+        prices = tuple(rng.randint(0, 6) for _ in core.columns)
+        measure = PathMeasure(per_test=prices, once=(rng.randint(0, 2),) * len(core.columns))
+        budget = SignedAtom(atom=Budget(measure=measure, at_most=rng.randint(5, 18)))
+        clause = Clause(scope=Scope.PATH, literals=(budget,), origin=HERE)
+        ruled = replace(core, clauses=(clause,))
+        automaton = exact_paths.paths(ruled, 3)
+        for path in all_paths(len(core.columns), 3):
+            if set(path) <= set(columns):
+                assert (walked(automaton, path) >= 0) == finished(ruled, path)
 
 
 @pytest.mark.parametrize("seed", range(150))

@@ -150,12 +150,17 @@ class SumLane:
         return np.where(kept == SETTLED, totals, holds), np.full_like(kept, SETTLED)
 
     def _few_left(self, totals: IntArray, kept: IntArray, left: int) -> tuple[IntArray, IntArray]:
-        """What is kept by the dearest tests that may follow; before the last one, which may."""
+        """What is kept by the dearest tests that may follow; before the last one, which may.
+
+        A column that is tested again pays again what every test of it adds.
+        """
         assert self.bounds is not None
         going = kept != SETTLED
         at, paid = totals[going], kept[going]
         prices = np.stack([self._price(paid, column) for column in self._priced], axis=-1)
-        dearest = np.sort(prices, axis=-1)[..., -left:].sum(axis=-1)
+        again = [self.payments.each[column] for column in self._priced] * (left - 1)
+        ways = np.concatenate([prices, np.tile(np.array(again, np.int64), (len(at), 1))], axis=-1)
+        dearest = np.sort(ways, axis=-1)[..., -left:].sum(axis=-1)
         holds = at + dearest <= self.bounds.at_most
         if left == 1:
             may = at[:, None] + prices <= self.bounds.at_most
