@@ -199,6 +199,26 @@ def test_pictures_are_well_formed_and_draw_shared_nodes_once(diagram: Diagram) -
     assert to_svg(diagram) == picture
 
 
+@pytest.mark.parametrize("diagram", [SHARED, PLANES])
+def test_long_arcs_can_be_told_instead_of_drawn(diagram: Diagram) -> None:
+    long = [
+        diagram.classes[arc.label]
+        for layer in diagram.layers[:-1]
+        for node in layer
+        for arc in (node.left, node.right)
+        if arc.label is not None
+    ]
+    root = ElementTree.fromstring(to_svg(diagram, long_arcs=False))
+    paths = [item.get("d") or "" for item in root.iter() if item.tag.endswith("path")]
+    assert len(paths) == 2 * diagram.n_splits
+    assert sum("C" not in path for path in paths) == len(long)
+    said = [item.text or "" for item in root.iter() if item.tag.endswith("text")]
+    told = [text.rpartition(": ")[2] for text in said if "%: " in text]
+    assert sorted(told) == sorted(map(str, long))
+    assert diagram.to_svg() == to_svg(diagram)
+    assert (diagram.to_svg(long_arcs=False) == to_svg(diagram)) == (not long)
+
+
 def test_boxes_of_a_row_do_not_overlap() -> None:
     placed = place(SHARED, {}, 20.0)
     for row, items in enumerate(placed.rows):

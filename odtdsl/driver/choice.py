@@ -49,8 +49,9 @@ def refused(choice: Choice, wish: str, source: Source | None) -> OdtError:
             for refusal in reasons:
                 by_need.setdefault(refusal.need, []).append(f"{name}: {refusal.reason}")
     can = [name for name, reasons in choice.refusals if not reasons and name != wish]
+    proving = [name for name in can if proves(name)]
     helps = tuple(
-        f"`using {name}` can" + ("" if proves(name) else ", without a proof") for name in can[:1]
+        f"`using {name}` can" + ("" if proving else ", without a proof") for name in proving or can
     )
     return OdtError(
         [

@@ -133,7 +133,7 @@ class Predictor(Structure):
 
     # ---- shown and written
 
-    def to_svg(self, *, title: str = "", theme: Theme = "auto") -> str:
+    def to_svg(self, *, title: str = "", theme: Theme = "auto", long_arcs: bool = True) -> str:
         """The model as a standalone SVG document, with the side of missing cells at each split.
 
         Parameters
@@ -142,8 +142,12 @@ class Predictor(Structure):
             The picture's accessible name; the default says the target and the sizes.
         theme
             `auto` follows the reader's preference for dark or light pages; `light`, `dark`.
+        long_arcs
+            Of diagrams: whether arcs that pass layers are drawn, or end below their node with the
+            class that they lead to.
         """
-        return cast(str, method("Model.to_svg")(self, title=title, theme=theme))
+        draw = method("Model.to_svg")
+        return cast(str, draw(self, title=title, theme=theme, long_arcs=long_arcs))
 
     def __str__(self) -> str:
         """The model as text, as `odt solve` prints it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Node
@@ -28,6 +29,8 @@ MIN_NODE_WIDTH = 150.0
 """The least width of a node, in px: room for what its two arcs say."""
 MOST_TERMS = 6
 """A hyperplane's terms that are shown; all of them are in the tooltip."""
+STUB = 26.0
+"""Length of a long arc that is not drawn to its end, in px."""
 MAX_STROKE = 7.0
 """Stroke of an arc that all rows take, in px."""
 
@@ -35,11 +38,14 @@ Place = tuple[int, Item]
 """A row of the picture, and what stands in it."""
 
 
-def diagram_picture(diagram: Diagram, *, title: str = "", notes: Notes | None = None) -> Picture:
+def diagram_picture(
+    diagram: Diagram, *, title: str = "", notes: Notes | None = None, long_arcs: bool = True
+) -> Picture:
     """A diagram, laid out: every node is drawn once, however many arcs lead to it.
 
     Arcs say their answer and their share of the training rows, which is also their width;
-    those of `no` are dashed.
+    those of `no` are dashed. Without `long_arcs`, one that passes layers ends below its node and
+    says which class it leads to.
     """
     graph = diagram.graph()
     places = _places(graph)
@@ -59,7 +65,10 @@ def diagram_picture(diagram: Diagram, *, title: str = "", notes: Notes | None = 
         )
         for key, text in texts.items()
     }
-    lines = tuple(_lines(diagram, graph, placed, boxes, tops))
+    lines = tuple(
+        line if long_arcs else _cut(line, diagram)
+        for line in _lines(diagram, graph, placed, boxes, tops)
+    )
     left, right = extent(tuple(boxes.values()), lines)
     right = max(right, *placed.centers.values())
     keys, right, height = legend(
@@ -181,6 +190,18 @@ def _line(
         width=1 + (MAX_STROKE - 1) * (arc.size / whole if whole else 0.0),
         dashed=not left,
     )
+
+
+def _cut(line: Line, diagram: Diagram) -> Line:
+    """A long arc as a stub that says where it leads; any other one as it is."""
+    if sum(code == "C" for code, _ in line.pieces) < 2:
+        return line
+    node = diagram.graph().nodes[line.end]
+    assert isinstance(node, End), "a long arc leads to a class"
+    (x, y) = line.pieces[0][1][0]
+    label = f"{line.label}: {leaf_words(node.leaf, diagram)[0]}"
+    stub: tuple[Piece, ...] = (("M", ((x, y),)), ("L", ((x, y + STUB),)))
+    return replace(line, pieces=stub, label=label, at=(line.at[0], y + STUB + 4))
 
 
 def _left_of(diagram: Diagram, level: int, number: int) -> Arc:

@@ -35,6 +35,7 @@ def to_svg(
     theme: Theme = "auto",
     notes: Notes | None = None,
     below: Sequence[str] = (),
+    long_arcs: bool = True,
 ) -> str:
     """The model as an SVG document.
 
@@ -51,6 +52,8 @@ def to_svg(
         rows are known, the side of missing cells at every split.
     below
         Lines below the picture, such as the outputs that rules admit.
+    long_arcs
+        Whether arcs of a diagram that pass layers are drawn, not only begun and told.
 
     Returns
     -------
@@ -58,11 +61,13 @@ def to_svg(
         A standalone SVG 1.1 document without scripts or references to anything outside it.
         Names are escaped, long ones wrapped and cut, with the whole text as tooltip.
     """
-    picture = captioned(picture_of(model, title=title, notes=notes), below)
+    picture = captioned(picture_of(model, title=title, notes=notes, long_arcs=long_arcs), below)
     return drawn(picture, style(theme))
 
 
-def picture_of(model: Predictor, *, title: str = "", notes: Notes | None = None) -> Picture:
+def picture_of(
+    model: Predictor, *, title: str = "", notes: Notes | None = None, long_arcs: bool = True
+) -> Picture:
     """The model, laid out."""
     notes = missing_sides(model) if notes is None else notes
     if isinstance(model, Tree):
@@ -72,7 +77,7 @@ def picture_of(model: Predictor, *, title: str = "", notes: Notes | None = None)
     from odtdsl.presentation.pictures.diagram_picture import diagram_picture
 
     assert isinstance(model, Diagram), "a model is a tree or a diagram"
-    return diagram_picture(model, title=title, notes=notes)
+    return diagram_picture(model, title=title, notes=notes, long_arcs=long_arcs)
 
 
 def drawn(picture: Picture, css: str | None) -> str:
