@@ -279,9 +279,21 @@ def test_a_conflict_is_certified(tmp_path: Path) -> None:
     assert (b"leaf rows\t2" in path.read_bytes()) == ("big" in str(told["conflicts"]))
     path.unlink()
     Path(f"{path}.csv").unlink()
-    code, told = explained('rule half: recall("n") >= 90% rule other: recall("m") >= 90%')
+    two = 'rule half: recall("n") >= 90% rule other: recall("m") >= 90%'
+    code, told = explained(two)
     assert (code, told["proof"]) == (3, {"file": "c.cert", "rows": "c.cert.csv"})
     assert checked(path).stdout.endswith("certified: no tree keeps the rules\n")
+
+    def audited(rules: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "s.odt").write_text(f"{head} {rules}")
+        command = [sys.executable, "-m", "odtdsl", "audit", "s.odt", "--proof", "c.cert"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    ran = audited(two)
+    assert (ran.returncode, "of these rules only: half, other" in ran.stdout) == (0, True)
+    assert "certified: no tree keeps the rules" in ran.stdout
+    assert "P104" in audited(two.replace("90%", "80%")).stderr
+    assert "P104" in audited(two.replace("other", "another")).stderr
     path.unlink()
     Path(f"{path}.csv").unlink()
     code, told = explained("rule one: same_leaf(0, 1) rule other: different_leaf(0, 1)")

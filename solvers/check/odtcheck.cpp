@@ -387,7 +387,7 @@ Problem read_problem(const string& text) {
     } else if (word == "leaf" || word == "split")
       tree.push_back(line);
     else
-      need(word == "problem" || word == "made" || word == "data" || word.empty(),
+      need(word == "problem" || word == "made" || word == "data" || word == "only" || word.empty(),
            "an unknown line of the problem: " + word);
   }
   need(!p.classes.empty() && !p.features.empty() && !p.stages.empty() && p.leaf_rows >= 1 &&

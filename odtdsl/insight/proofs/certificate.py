@@ -9,15 +9,23 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Container
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.insight.proofs.covered import require_covered
-from odtdsl.insight.proofs.problem_text import problem_text, rows_csv, tree_text
+from odtdsl.insight.proofs.problem_text import (
+    escaped,
+    named_only,
+    problem_text,
+    rows_csv,
+    tree_text,
+)
 from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage, RegressionStage
+from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.terms.normalize import normalize
 
 if TYPE_CHECKING:
@@ -43,6 +51,8 @@ class Checked:
         How many steps were checked, and by which rules of the calculus.
     verdict
         Begins with `certified` or `sampled`.
+    only
+        The rules that it is about, where they are not all of the spec.
     """
 
     claims: tuple[str, ...]
@@ -50,6 +60,7 @@ class Checked:
     steps: str
     rules: str
     verdict: str
+    only: tuple[str, ...] | None = None
 
     @property
     def optimal(self) -> bool:
@@ -72,8 +83,19 @@ def is_certificate(path: Path) -> bool:
 # ---- write and check
 
 
-def write(analysis: Analysis, result: Result, ledger: Ledger, path: Path) -> Path:
+def of_rules(analysis: Analysis, names: Container[str]) -> Analysis:
+    """The problem with some of its rules only."""
+    rules = tuple(rule for rule in analysis.problem.rules if rule.name in names)
+    problem = replace(analysis.problem, rules=rules)
+    return replace(analysis, problem=problem, rows=Rows(problem, analysis.rows.data))
+
+
+def write(
+    analysis: Analysis, result: Result, ledger: Ledger, path: Path, *, only: bool = False
+) -> Path:
     """Write a certificate, and the training rows beside it: returns the path of the rows.
+
+    `only`: the rules are some of a spec's.
 
     Raises
     ------
@@ -92,7 +114,7 @@ def write(analysis: Analysis, result: Result, ledger: Ledger, path: Path) -> Pat
     tree = ""
     if result.tree is not None:
         tree = tree_text(core, analysis.rows, result.tree.root)
-    text = (problem_text(analysis.rows) + tree).encode()
+    text = (problem_text(analysis.rows, only) + tree).encode()
     parts = ledger.parts[-2:]  # of the depths before only the last is asked for
     body = bytes([len(parts)]) + b"".join(parts)
     write_bytes(path, MAGIC + f"{len(text)}\n".encode() + text + body)
@@ -115,13 +137,18 @@ def verify(analysis: Analysis, path: Path, sample: str | None = None) -> Checked
         P103, P104: it is of other data or another spec. P109: a step is refused. P101, P102: it
         is no certificate. P203: the spec is one that none covers.
     """
-    require_covered(normalize(analysis.rows))
     raw = path.read_bytes()
     head, _, rest = raw[len(MAGIC) :].partition(b"\n")
     size = int(head) if head.isdigit() and len(head) < 10 else -1
     if size < 0 or size > len(rest):
         raise error("P102", "the certificate is cut short")
-    _same(rest[:size].decode("utf-8", "replace"), problem_text(analysis.rows), analysis)
+    theirs = rest[:size].decode("utf-8", "replace")
+    only = named_only(theirs)
+    if only is not None:
+        names = (rule.name for rule in analysis.problem.rules)
+        analysis = of_rules(analysis, {name for name in names if escaped(name) in only})
+    require_covered(normalize(analysis.rows))
+    _same(theirs, problem_text(analysis.rows, only is not None), analysis)
     with tempfile.TemporaryDirectory() as folder:
         rows = Path(folder) / "rows.csv"
         rows.write_text(rows_csv(analysis.rows), encoding="utf-8")
@@ -150,6 +177,7 @@ def verify(analysis: Analysis, path: Path, sample: str | None = None) -> Checked
         steps=told("steps: ")[0],
         rules=told("rules: ")[0],
         verdict=lines[-1],
+        only=None if only is None else tuple(rule.name for rule in analysis.problem.rules),
     )
 
 

@@ -132,6 +132,9 @@ def _certified(analysis: Analysis, path: Path, sample: str | None) -> Iterator[V
     """A certificate as parts of a proof: its bounds, and last what it shows of its own tree."""
     core = normalize(analysis.rows)
     found = certificate.verify(analysis, path, sample)
+    if found.only is not None:
+        told = f"of these rules only: {', '.join(found.only) or 'none'}"
+        yield Verified(statement=told, claim=NOTHING, certified=True)
     for bound in found.claims:
         yield Verified(statement=bound, claim=NOTHING, certified=True)
     told = f"steps: {found.steps}; rules: {found.rules}; {found.verdict}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,6 @@ from odtdsl.driver import pipeline
 from odtdsl.insight.proofs import certificate, covered
 from odtdsl.insight.proofs.certify import NOTHING
 from odtdsl.insight.proofs.commands import CERTIFIER, ledger_of
-from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.terms.normalize import normalize
 
 if TYPE_CHECKING:
@@ -32,11 +30,7 @@ def certify_conflict(
         P203: no certificate covers the rules. P201: there is none, as they are refuted without a
         search, or the time was over. P109: `odtcheck` refuses it. F301: a file cannot be written.
     """
-    kept = frozenset(names)
-    problem = replace(
-        analysis.problem, rules=tuple(rule for rule in analysis.problem.rules if rule.name in kept)
-    )
-    fewer = replace(analysis, problem=problem, rows=Rows(problem, analysis.rows.data))
+    fewer = certificate.of_rules(analysis, frozenset(names))
     covered.require_covered(normalize(fewer.rows))
     ledger = ledger_of(CERTIFIER)
     assert ledger is not None, "of the back end that certifies"
@@ -47,8 +41,8 @@ def certify_conflict(
             f"the conflict is not certified: the status is {result.status}",
             helps=("allow more time: `--within 10min`",),
         )
-    beside = certificate.write(fewer, result, ledger, path)
-    found = certificate.verify(fewer, path)
+    beside = certificate.write(fewer, result, ledger, path, only=True)
+    found = certificate.verify(analysis, path)
     if found.verdict != NOTHING:
         raise error(
             "P109",

@@ -41,8 +41,11 @@ class Cell:
     levels: frozenset[int] | None = None
 
 
-def problem_text(rows: Rows) -> str:
-    """What `odtcheck` reads of a problem: all but the tree and the steps."""
+def problem_text(rows: Rows, only: bool = False) -> str:
+    """What `odtcheck` reads of a problem: all but the tree and the steps.
+
+    `only`: the rules are some of a spec's, which are named.
+    """
     from odtdsl.backends.exact.backend import asks_fronts
     from odtdsl.backends.exact.lowering import deepest_of
 
@@ -53,6 +56,8 @@ def problem_text(rows: Rows) -> str:
         ("made", f"odtdsl {VERSION}"),
         ("data", digest(rows.data.table)),
     ]
+    if only:
+        lines.append(("only", *(rule.name for rule in rows.problem.rules)))
     if core.labels is not None:
         lines.append(("target", rows.problem.target.names[0]))
     classes = rows.problem.target.classes if core.targets is None else ("number",)
@@ -69,7 +74,7 @@ def problem_text(rows: Rows) -> str:
             lines += _stage(core, text, "least", stage.measure.output, stage.measure.leaves)
     if not any(line[0] == "stage" for line in lines):  # the depth alone
         lines += _stage(core, "nothing", "least", None, 0)
-    return "".join("\t".join(map(_escaped, line)) + "\n" for line in lines)
+    return "".join("\t".join(map(escaped, line)) + "\n" for line in lines)
 
 
 def _squares(core: Core, column: str, text: str) -> Iterator[tuple[str, ...]]:
@@ -223,7 +228,17 @@ def _rules(core: Core, made: Ruled) -> Iterator[tuple[str, ...]]:
     yield from lines
 
 
-def _escaped(text: str) -> str:
+def named_only(text: str) -> frozenset[str] | None:
+    """The rules that the text of a problem is about, as it writes them; None if of all."""
+    for line in text.splitlines():
+        word, *names = line.split("\t")
+        if word == "only":
+            return frozenset(names)
+    return None
+
+
+def escaped(text: str) -> str:
+    """A field of a line."""
     for one, other in (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r")):
         text = text.replace(one, other)
     return text
