@@ -27,7 +27,7 @@ def monotone(
     probes = [_probes(tiny, model, c) for c in range(len(tiny.columns))]
     reach = [
         (
-            tiny.rising.index(tiny.classes[leaf.label]) if value is None else value(leaf),
+            tiny.predicted(leaf) if value is None else [value(leaf)],
             [
                 {i for i, x in enumerate(of) if _arrives(tiny, leaf, c, x)}
                 for c, of in enumerate(probes)
@@ -36,7 +36,8 @@ def monotone(
         for leaf in model.leaves
     ]
     for (low, here), (high, there) in permutations(reach, 2):
-        falls = low > high if rising else low < high
+        first, second = (low, high) if rising else (high, low)
+        falls = any(a > b for a, b in zip(first, second, strict=True))
         ours = [probes[column][i] for i in here[column] if probes[column][i] is not None]
         theirs = [probes[column][i] for i in there[column] if probes[column][i] is not None]
         if not falls or not ours or not theirs or min(ours) >= max(theirs):  # type: ignore[type-var]

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from meanings import Rule, RuleChecker
-from sentences import Atom, Atoms, atom, combined, rule
+from sentences import MONOTONE, Atom, Atoms, atom, combined, rule
 from tiny_tables import Model, TinyTable, TooMany, decimal, random_world
 
 MOST_TREES = 1500
@@ -25,7 +25,7 @@ TERMS: dict[str, tuple[str, ...]] = {
     "path": ("before", "requires", "uses", "tests", "length", "cost"),
     "leaf": ("size",),
     "split": ("size", "feature", "level", "threshold"),
-    "model": ("root", "uses", "same_leaf", "different_leaf", *SUMS, *LOSSES),
+    "model": ("root", "uses", "same_leaf", "different_leaf", *SUMS, *LOSSES, *MONOTONE),
 }
 """By scope the terms whose rules are proven on number targets."""
 KINDS = [(scope, term) for scope, terms in TERMS.items() for term in terms]
@@ -54,7 +54,7 @@ class Outputs:
             if not any(weights):
                 weights = [Fraction(1)] * len(rows)
             self.outputs[mask] = [
-                (_median if self.loss == "mae" else _mean)([y[row] for row in rows], weights)
+                (median if self.loss == "mae" else mean)([y[row] for row in rows], weights)
                 for y in self.targets
             ]
         return self.outputs[mask]
@@ -81,11 +81,11 @@ class Outputs:
         return LARGEST if math.inf in parts else math.fsum(parts) / whole
 
 
-def _mean(values: Sequence[Fraction], weights: Sequence[Fraction]) -> Fraction:
+def mean(values: Sequence[Fraction], weights: Sequence[Fraction]) -> Fraction:
     return sum((w * y for y, w in zip(values, weights, strict=True)), Fraction(0)) / sum(weights)
 
 
-def _median(values: Sequence[Fraction], weights: Sequence[Fraction]) -> Fraction:
+def median(values: Sequence[Fraction], weights: Sequence[Fraction]) -> Fraction:
     """The least value up to which half of the weight lies."""
     half, below = sum(weights, Fraction(0)) / 2, Fraction(0)
     for y, w in sorted(zip(values, weights, strict=True)):
@@ -182,7 +182,7 @@ class Draw:
         """A rule with a term, alone or with others of its scope that are proven as well."""
         if term == "threshold":
             return rule(self.atoms, scope, term)
-        others = [name for name in self.outputs.terms[scope] if name != "threshold"]
+        others = [t for t in self.outputs.terms[scope] if t not in ("threshold", *MONOTONE)]
         if scope == "split":  # rows of a split and its test are conditions of two rules
             others = ["size"] if term == "size" else ["feature", "level"]
         text, holds = combined(
@@ -285,16 +285,30 @@ class Draw:
 
 def table(rng: random.Random, terms: Sequence[tuple[str, str]]) -> tuple[TinyTable, list[Model]]:
     """A table without classes that rules with these terms fit, and all its trees."""
-    ranked = any(name == "threshold" for _, name in terms)
+    order = any(name in MONOTONE for _, name in terms)
+    ranked = order or any(name == "threshold" for _, name in terms)
     while True:
         tiny = random_world(rng, kinds=[rng.choice(["number", "ordered"])] if ranked else [])
         if ranked and not any(column.ranked for column in tiny.columns):
             continue
         tiny.classes, tiny.target = ("all",), [0] * tiny.n
         try:
-            return tiny, tiny.models(MOST_TREES)
+            return tiny, tiny.models(MOST_TREES, both_sides=order)
         except TooMany:
             continue
+
+
+def drawn(
+    rng: random.Random,
+    tiny: TinyTable,
+    models: list[Model],
+    outputs: Outputs,
+    terms: Sequence[tuple[str, str]],
+) -> Draw:
+    """What draws rules with these terms."""
+    tiny.numbers = lambda leaf: outputs.of_leaf(leaf.rows)
+    closed = any(name in MONOTONE for _, name in terms)
+    return Draw(Atoms(rng, tiny, models, closed=closed), outputs)
 
 
 def number_case(
@@ -314,7 +328,7 @@ def number_case(
             for _ in range(n_targets)
         ],
     )
-    draw = Draw(Atoms(rng, tiny, models), outputs)
+    draw = drawn(rng, tiny, models, outputs, terms)
     return NumberCase(
         tiny=tiny,
         outputs=outputs,

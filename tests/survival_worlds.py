@@ -12,8 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
-from number_worlds import TERMS, Draw, NumberCase, Outputs, table
-from sentences import Atoms
+from number_worlds import TERMS, NumberCase, Outputs, drawn, table
 
 LOSS = "survival_loss"
 OF_SURVIVAL: dict[str, tuple[str, ...]] = TERMS | {
@@ -107,7 +106,7 @@ def survival_case(scope: str, term: str, seed: object, *, alone: bool = False) -
         if any(w * d > 0 for w, d in zip(tiny.weights, events, strict=True)):
             break
     outputs = Hazards(tiny=tiny, loss=LOSS, targets=[times], events=events)
-    draw = Draw(Atoms(rng, tiny, models), outputs)
+    draw = drawn(rng, tiny, models, outputs, terms)
     return SurvivalCase(
         tiny=tiny,
         outputs=outputs,

@@ -89,7 +89,6 @@ def in_order(seed: int) -> NumberCase | None:
 
 
 def test_the_optimum_among_trees_in_order_is_that_of_brute_force() -> None:
-    """No other back end proves it."""
     found = Counter[str]()
     for seed in range(scaled(600)):
         one = in_order(seed)

@@ -55,7 +55,6 @@ def codes(text: str, **frame: list[Any]) -> list[str]:
         ("minimize mse rule a: mse <= 5%", "T209"),
         ("minimize mse rule a: forall leaf: y <= 3 rule b: forall leaf: y >= 4", "R112"),
         ("minimize mse rule a: forall leaf: purity >= 50%", "T219"),
-        ("minimize mse rule a: increasing(x)", "B102"),
         ("minimize mse solve using sat", "B102"),
         ("minimize poisson solve using greedy(split = relaxed 2)", "B102"),
         ("minimize poisson rule a: forall leaf: y <= 0", "R114"),

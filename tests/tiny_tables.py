@@ -7,7 +7,7 @@ language reference and uses nothing of the package.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -144,6 +144,8 @@ class TinyTable:
     passing: dict[object, tuple[int, int]] = field(default_factory=dict)
     """By test, the rows whose cell passes it, and those that have none."""
     weighing: dict[int, Fraction] = field(default_factory=dict)
+    numbers: Callable[[Leaf], Sequence[Fraction]] | None = None
+    """What leaves predict where the target is no class."""
     placed: dict[Split, Fraction | None] = field(default_factory=dict)
     """Where splits put their thresholds, under the rules on these."""
 
@@ -159,6 +161,12 @@ class TinyTable:
     @property
     def everyone(self) -> int:
         return (1 << self.n) - 1
+
+    def predicted(self, leaf: Leaf) -> Sequence[Fraction | int]:
+        """What rises or falls along a column."""
+        if self.numbers is not None:
+            return self.numbers(leaf)
+        return [self.rising.index(self.classes[leaf.label])]
 
     def rows(self, mask: int) -> list[int]:
         return [row for row in range(self.n) if mask >> row & 1]

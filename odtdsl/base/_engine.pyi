@@ -544,7 +544,8 @@ class NumberModel:
     split_facts: bits per (level, column). pairs: (fact, row, row). clauses: lists of
     ("component", index, at most) or ("fact", index, whether it is set), of which one holds.
     prices, goal: (coefficient, component or -1, fact); prices are added to the loss, the goal
-    is made least among trees below the upper bound.
+    is made least among trees below the upper bound. space: with rules on the order of
+    predictions; column: per feature, for it.
     """
 
     def __init__(
@@ -561,6 +562,8 @@ class NumberModel:
         clauses: Sequence[Sequence[tuple[str, int, float]]],
         prices: Sequence[tuple[float, int, int]],
         goal: Sequence[tuple[float, int, int]],
+        space: Space | None = None,
+        column: Sequence[int] = [],
     ) -> None: ...
 
 class NumberRules:

@@ -293,14 +293,16 @@ def different_leaf(first: Label, second: Label) -> Condition:
 
 def increasing(feature: str) -> Condition:
     """For any two points of the feature space that differ only in f, the prediction does not
-    fall as f grows. The classes need an order; with two, `positive` is the higher.
+    fall as f grows. The classes need an order; with two, `positive` is the higher. Of several
+    numbers none falls; of survival the hazard does not.
     """
     return build.condition_of("increasing", build.feature(feature))
 
 
 def decreasing(feature: str) -> Condition:
     """For any two points of the feature space that differ only in f, the prediction does not
-    rise as f grows. The classes need an order; with two, `positive` is the higher.
+    rise as f grows. The classes need an order; with two, `positive` is the higher. Of several
+    numbers none rises; of survival the hazard does not.
     """
     return build.condition_of("decreasing", build.feature(feature))
 

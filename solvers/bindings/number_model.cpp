@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "space.hpp"
 #include "values.hpp"
 
 namespace nb = nanobind;
@@ -69,6 +70,14 @@ void add_components(odt::NumberModel& model, const std::vector<double>& leaf,
     model.measures.push_back({component, kind_of(kind), factor, copied(weight)});
 }
 
+void set_space(odt::NumberModel& model, const Space& given, const std::vector<int>& column) {
+  model.space = given.problem;
+  if (column.size() != model.space.tests.size())
+    throw std::invalid_argument("a test needs a column");
+  for (std::size_t f = 0; f < column.size(); ++f) model.space.tests[f].column = column[f];
+  model.monotone = given.monotone;
+}
+
 }  // namespace
 
 void bind_number_model(nb::module_& m) {
@@ -83,14 +92,16 @@ void bind_number_model(nb::module_& m) {
       "(\"component\", index, at most) or (\"fact\", index, whether it is set), of which one "
       "holds.\n"
       "prices, goal: (coefficient, component or -1, fact); prices are added to the loss, the goal\n"
-      "is made least among trees below the upper bound.")
+      "is made least among trees below the upper bound. space: with rules on the order of\n"
+      "predictions; column: per feature, for it.")
       .def(
           "__init__",
           [](odt::NumberModel* self, const std::vector<double>& leaf, const Matrix<double>& split,
              const std::vector<int>& path_sum, const Deltas& path_delta, const Measures& measures,
              int facts, const std::vector<std::uint64_t>& split_facts,
              const std::vector<std::tuple<int, std::uint32_t, std::uint32_t>>& pairs,
-             const Literals& clauses, const Terms& prices, const Terms& goal) {
+             const Literals& clauses, const Terms& prices, const Terms& goal, const Space* space,
+             const std::vector<int>& column) {
             odt::NumberModel* model = new (self) odt::NumberModel();
             add_components(*model, leaf, split, path_sum, path_delta, measures);
             model->facts = static_cast<std::size_t>(facts);
@@ -100,7 +111,9 @@ void bind_number_model(nb::module_& m) {
             add_clauses(*model, clauses);
             model->prices = terms_of(prices);
             model->goal = terms_of(goal);
+            if (space != nullptr) set_space(*model, *space, column);
           },
           nb::kw_only(), "leaf"_a, "split"_a, "path_sum"_a, "path_delta"_a, "measures"_a, "facts"_a,
-          "split_facts"_a, "pairs"_a, "clauses"_a, "prices"_a, "goal"_a);
+          "split_facts"_a, "pairs"_a, "clauses"_a, "prices"_a, "goal"_a,
+          "space"_a.none() = nb::none(), "column"_a = std::vector<int>{});
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "odt/ruled.hpp"
+#include "space.hpp"
 #include "values.hpp"
 
 namespace nb = nanobind;
@@ -91,12 +92,6 @@ using Piece = std::tuple<double, int, double, int>;
 // The value that goes left or -1, the side of missing cells or -1, the thresholds that may stand
 // by level, whether they are shortened.
 using SpaceTests = std::vector<std::tuple<int, int, std::vector<std::vector<Piece>>, bool>>;
-
-struct Space {
-  odt::SpaceProblem problem;  // tests without their columns
-  std::vector<odt::MonotoneRule> monotone;
-  bool steady;
-};
 
 Space space_of(const std::vector<std::tuple<int, bool, bool>>& column_kinds,
                const SpaceTests& tests, const std::vector<std::tuple<int, int, bool>>& monotone,

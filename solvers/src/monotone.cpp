@@ -1,11 +1,13 @@
 #include "odt/monotone.hpp"
 
-#include <algorithm>
+#include <numeric>
 
 namespace odt {
 namespace {
 
 constexpr int kDeepest = 32;
+// Half of what a tree is allowed when it is looked at as a whole.
+constexpr double kRounding = 0.25e-9;
 
 const Cells& cells_in(const Monotone::Region& region, int column, const Cells& otherwise) {
   for (const auto& [c, cells] : region.cells)
@@ -26,11 +28,21 @@ Monotone::Monotone(const std::vector<MonotoneRule>& rules, const SpaceProblem& s
                    std::size_t rows, int labels)
     : rules_(rules),
       space_(space, rows),
-      labels_(labels),
+      classes_(static_cast<std::size_t>(labels)),
+      outputs_(&classes_),
       of_column_(space.columns.size(), 0),
       at_(kDeepest) {
+  std::iota(classes_.begin(), classes_.end(), 0.0);
   for (const MonotoneRule& r : rules)
     of_column_[static_cast<std::size_t>(r.column)] |= std::uint64_t{1} << r.fact;
+}
+
+Monotone::Monotone(const std::vector<MonotoneRule>& rules, const SpaceProblem& space,
+                   std::size_t rows, const std::vector<double>& outputs, std::size_t targets)
+    : Monotone(rules, space, rows, 0) {
+  outputs_ = &outputs;
+  targets_ = targets;
+  rounding_ = kRounding;
 }
 
 std::uint64_t Monotone::facts_of(std::size_t feature) const {
@@ -89,15 +101,11 @@ Cells Monotone::cells(int level, int column) const {
 
 // ---- leaves and stumps
 
-namespace {
-
-void drop(const Monotone::Limit& l, std::vector<int>& labels) {
+void Monotone::drop(const Limit& l, std::vector<int>& labels) const {
   labels.erase(
-      std::remove_if(labels.begin(), labels.end(), [&](int c) { return c < l.low || c > l.high; }),
+      std::remove_if(labels.begin(), labels.end(), [&](int label) { return !holds(l, label); }),
       labels.end());
 }
-
-}  // namespace
 
 void Monotone::keep(int level, std::vector<int>& labels) const {
   for (const Limit& l : limits(level)) drop(l, labels);
@@ -108,6 +116,30 @@ void Monotone::keep(int level, int side, std::vector<int>& labels) const {
   const At& here = placed(level);
   for (const Limit& l : here.limits)
     if (reaches(here, l, side)) drop(l, labels);
+}
+
+bool Monotone::admits(int level, int label) const {
+  const Limits& all = limits(level);
+  return std::all_of(all.begin(), all.end(), [&](const Limit& l) { return holds(l, label); });
+}
+
+bool Monotone::admits(int level, int side, int label) const {
+  if (limits(level).empty()) return true;
+  const At& here = placed(level);
+  return std::all_of(here.limits.begin(), here.limits.end(),
+                     [&](const Limit& l) { return !reaches(here, l, side) || holds(l, label); });
+}
+
+std::string Monotone::context(int level) const {
+  std::string found(1, static_cast<char>(level));
+  for (std::size_t c = 0; c < space_.columns(); ++c) {
+    const Cells whole = space_.everything(c);
+    if (whole.ranked() && !whole.missing) continue;  // its thresholds lie between rows
+    const Cells left = cells(level, static_cast<int>(c));
+    found.append(left.codes.begin(), left.codes.end());
+    found.push_back(static_cast<char>(left.missing));
+  }
+  return found;
 }
 
 std::uint64_t Monotone::stump_facts(int level, int left, int right) const {
@@ -166,6 +198,13 @@ void Monotone::walk(const std::vector<ArenaNode>& arena, int node, const Meeting
   if (first) path.cells.pop_back();
 }
 
+// The first target in which the prediction falls from one label to another, or -1.
+int Monotone::fallen(int from, int to) const {
+  for (std::size_t t = 0; t < targets_; ++t)
+    if (falls(value(to, t), value(from, t))) return static_cast<int>(t);
+  return -1;
+}
+
 // The facts of labels in the wrong order along the column, all else being equal.
 std::uint64_t Monotone::wrong(const Meeting& here, const Cells& left, const Cells& right,
                               int left_label, int right_label, std::uint64_t wish,
@@ -175,14 +214,16 @@ std::uint64_t Monotone::wrong(const Meeting& here, const Cells& left, const Cell
     if (r.column != here.column || left_label == right_label) continue;
     for (int low = 0; low < 2; ++low) {
       if (!(low == 0 ? less(left, right) : less(right, left))) continue;
-      const bool falls = low == 0 ? left_label > right_label : right_label > left_label;
-      if (falls != r.increasing) continue;
+      const bool along = (low == 0) == r.increasing;
+      const int target = along ? fallen(left_label, right_label) : fallen(right_label, left_label);
+      if (target < 0) continue;
       const std::uint64_t fact = std::uint64_t{1} << r.fact;
       facts |= fact;
       if (!tangle || tangle->fact || !(wish & fact)) continue;
       tangle->fact = fact;
       tangle->low = low;
-      tangle->falls = falls;
+      tangle->falls = r.increasing;
+      tangle->target = static_cast<std::size_t>(target);
       tangle->labels[0] = left_label;
       tangle->labels[1] = right_label;
     }
@@ -263,12 +304,15 @@ Monotone::Ways Monotone::ways(const std::vector<Tangle>& tangles, const Meeting&
     point[own] = cells.ranked() ? kEvery : extreme(cells, s == t.low);
     points_.push_back(point);
   }
-  // With `falls`: the label at the lower point is at most k, or that at the upper one above it.
-  // Else turned.
-  const int high = 1 - t.low, k = (t.labels[0] + t.labels[1] - 1) / 2, last = labels_ - 1;
+  // With `falls`: the prediction at the lower point is less than `at`, or that at the upper one no
+  // less. Else turned. The one excludes the larger prediction, the other the smaller one.
+  const int high = 1 - t.low, larger = t.falls ? t.low : high;
+  const double most_of = value(t.labels[larger], t.target),
+               least_of = value(t.labels[1 - larger], t.target),
+               middle = most_of / 2 + least_of / 2,
+               at = falls(least_of, middle) && middle <= most_of ? middle : most_of;
   const auto limit = [&](int side, bool below) {
-    return below ? Limit{first + static_cast<std::uint32_t>(side), 0, k}
-                 : Limit{first + static_cast<std::uint32_t>(side), k + 1, last};
+    return Limit{first + static_cast<std::uint32_t>(side), t.target, at, below};
   };
   return {t.fact, {t.low, high}, {limit(t.low, t.falls), limit(high, !t.falls)}};
 }

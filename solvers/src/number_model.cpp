@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "odt/number_order.hpp"
 #include "odt/outputs_leaf.hpp"
 
 namespace odt {
@@ -40,21 +41,26 @@ double NumberModel::least_price(int leaves) const {
 }
 
 NumberParts::NumberParts(const OutputProblem& problem) : problem_(problem), model_(problem.model) {
-  if (!model_.measures.empty())
+  if (!model_.measures.empty() || !model_.monotone.empty())
     outputs_ = std::make_unique<OutputLeaf>(problem, OutputWay::optimal, 0);
 }
 
 NumberParts::~NumberParts() = default;
 
-void NumberParts::leaf(const std::uint32_t* rows, std::size_t n, double* out) {
-  std::copy(model_.leaf.begin(), model_.leaf.end(), out);
-  if (model_.measures.empty()) return;
+const std::vector<double>& NumberParts::output(const std::uint32_t* rows, std::size_t n) {
   rows_.assign(rows, rows + n);
   OutputSums sums;
   outputs_->clear(sums);
   for (std::uint32_t row : rows_) outputs_->add(sums, row);
   output_.resize(problem_.targets());
   outputs_->fill(rows_, sums, outputs_->free(sums), kUnbounded, output_);
+  return output_;
+}
+
+void NumberParts::leaf(const std::uint32_t* rows, std::size_t n, double* out) {
+  std::copy(model_.leaf.begin(), model_.leaf.end(), out);
+  if (model_.measures.empty()) return;
+  output(rows, n);
   for (const NumberMeasure& one : model_.measures) out[one.component] += lost(one, output_);
 }
 
@@ -114,7 +120,8 @@ std::uint64_t NumberParts::facts(const std::uint32_t* rows, std::size_t n, std::
 std::uint64_t NumberParts::measure(const Plan& plan, const std::vector<std::uint32_t>& rows,
                                    std::vector<double>& out) {
   out.assign(model_.components, 0.0);
-  return add(plan, 0, 0, 0, rows, out);
+  const std::uint64_t set = add(plan, 0, 0, 0, rows, out);
+  return model_.monotone.empty() ? set : set | NumberOrder(problem_, *this).facts(plan, rows);
 }
 
 std::uint64_t NumberParts::add(const Plan& plan, std::size_t at, int state, std::size_t level,
@@ -168,6 +175,15 @@ void check(const NumberModel& model, const OutputProblem& problem) {
     demand(pair.first < problem.base.rows && pair.second < problem.base.rows && pair.fact >= 0 &&
                pair.fact < static_cast<int>(model.facts),
            "an unknown row or fact");
+  const SpaceProblem& space = model.space;
+  if (!model.monotone.empty())
+    demand(space.columns.size() == columns && space.tests.size() == problem.base.features &&
+               space.cells.size() == columns * problem.base.rows,
+           "order needs the cells of every column");
+  for (const MonotoneRule& rule : model.monotone)
+    demand(rule.column >= 0 && rule.column < static_cast<int>(columns) && rule.fact >= 0 &&
+               rule.fact < static_cast<int>(model.facts),
+           "an unknown column or fact");
   const auto known = [&](int component, int fact) {
     demand(component >= -1 && component < static_cast<int>(n), "an unknown component");
     demand(component >= 0 || (fact >= 0 && fact < static_cast<int>(model.facts)),

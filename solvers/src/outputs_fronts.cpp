@@ -7,25 +7,31 @@ namespace odt {
 
 // ---- one front
 
-bool NumberFront::offer(NumberEntry e, const double* values, const Order& order) {
-  const auto dominates = [&](const NumberEntry& a, const double* x, const NumberEntry& b,
-                             const double* y) {
-    if ((order.value && a.value > b.value) || (b.facts & order.wanted & ~a.facts) ||
-        (a.facts & order.unwanted & ~b.facts))
-      return false;
-    return std::all_of(order.components.begin(), order.components.end(),
-                       [&](std::size_t k) { return x[k] <= y[k]; });
-  };
-  std::size_t place = 0;
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (order.value && entries_[i].value > e.value) break;
-    if (dominates(entries_[i], this->values(entries_[i]), e, values)) return false;
+bool NumberFront::dominates(const NumberEntry& a, const double* x, const NumberEntry& b,
+                            const double* y, const Order& order) const {
+  if ((order.value && a.value > b.value) || (b.facts & order.wanted & ~a.facts) ||
+      (a.facts & order.unwanted & ~b.facts) || (open_ & ~a.facts))
+    return false;
+  return std::all_of(order.components.begin(), order.components.end(),
+                     [&](std::size_t k) { return x[k] <= y[k]; });
+}
+
+bool NumberFront::covers(const NumberEntry& e, const double* values, const Order& order) const {
+  for (const NumberEntry& one : entries_) {
+    if (order.value && one.value > e.value) return false;
+    if (dominates(one, this->values(one), e, values, order)) return true;
   }
+  return false;
+}
+
+bool NumberFront::offer(NumberEntry e, const double* values, const Order& order) {
+  if (covers(e, values, order)) return false;
+  std::size_t place = 0;
   while (place < entries_.size() && entries_[place].value <= e.value) ++place;
   const std::size_t from = order.value ? place : 0;
   std::size_t keep = from, before = 0;
   for (std::size_t i = from; i < entries_.size(); ++i) {
-    const bool drop = dominates(e, values, entries_[i], this->values(entries_[i]));
+    const bool drop = dominates(e, values, entries_[i], this->values(entries_[i]), order);
     before += drop && i < place;
     if (!drop) entries_[keep++] = entries_[i];
   }
@@ -55,6 +61,10 @@ OutputFronts::OutputFronts(const OutputRows& data, OutputLane& lane, Control& co
       slack_(model_.components, kUnbounded),
       side_(data.problem.base.rows),
       values_(model_.components) {
+  if (!model_.monotone.empty())
+    monotone_ = std::make_unique<Monotone>(model_.monotone, model_.space, data.problem.base.rows,
+                                           predicted_, data.targets);
+  plain_means_ = data.problem.loss != OutputLoss::absolute && data.free();
   const std::size_t n = model_.components;
   std::vector<char> compared(n, 0), rising(n, 1);
   for (std::size_t k = 0; k < n; ++k) {
@@ -106,7 +116,8 @@ bool OutputFronts::within(std::uint64_t facts, const double* values) const {
 
 void OutputFronts::poll(std::uint64_t work) {
   control_.poll(work);
-  if (bytes_ + steps_.size() * sizeof(Step) > memory_) throw Stop{};
+  const std::size_t made = steps_.size() * sizeof(ArenaNode) + predicted_.size() * sizeof(double);
+  if (bytes_ + made + (monotone_ ? monotone_->bytes() : 0) > memory_) throw Stop{};
 }
 
 // What the loss of a node's tree stays below: prices may be rewards.
@@ -142,18 +153,23 @@ void OutputFronts::consider(const NumberEntry& e, const double* values, const Sp
 
 Plan OutputFronts::plan_of(int step) const {
   if (step < 0) return Plan::leaf();
-  const Step& s = steps_[static_cast<std::size_t>(step)];
+  const ArenaNode& s = steps_[static_cast<std::size_t>(step)];
   return Plan::split(s.feature, s.bound, plan_of(s.left), plan_of(s.right));
 }
 
-// Whole trees are looked at; others stand in a front where none is better.
-void OutputFronts::offer(const OutputAsk& ask, NumberEntry e, const double* values,
+// Whole trees are looked at; others stand in a front where none is better. Whether it stays.
+bool OutputFronts::offer(const OutputAsk& ask, NumberEntry e, const double* values,
                          NumberFront& front, const Split* split, int left, int right) {
-  if (!within(e.facts, values)) return;
-  if (ask.level == 0) return consider(e, values, split, left, right);
-  e.plan = split == nullptr ? -1 : static_cast<int>(steps_.size());
-  if (!front.offer(e, values, order_)) return;
-  if (split != nullptr) steps_.push_back({split->feature, split->bound, left, right});
+  if (!within(e.facts, values)) return false;
+  if (ask.level == 0) {
+    consider(e, values, split, left, right);
+    return false;
+  }
+  if (split != nullptr) e.plan = static_cast<int>(steps_.size());
+  if (!front.offer(e, values, order_)) return false;
+  if (split != nullptr)
+    steps_.push_back({split->feature, split->bound, left, right, split->threshold});
+  return true;
 }
 
 // ---- nodes
@@ -166,17 +182,28 @@ void OutputFronts::leaf(const OutputNode& node, const OutputAsk& ask, double bud
   parts_.leaf(node.of(0), node.rows, values_.data());
   e.value = lane_.values().leaf({node.of(0), node.rows, node.sums.data()}, kUnbounded) +
             NumberModel::sum(model_.prices, 0, values_.data());
-  if (e.value < budget) offer(ask, e, values_.data(), front, nullptr, -1, -1);
+  if (!(e.value < budget)) return;
+  const std::size_t before = predicted_.size();
+  bool admitted = true;
+  if (monotone_) {
+    const int label = predict(node.of(0), node.rows, node.sums.data());
+    admitted = monotone_->admits(static_cast<int>(ask.level), label);
+    e.plan = -1 - label;
+  }
+  if (!admitted || !offer(ask, e, values_.data(), front, nullptr, -1, -1))
+    predicted_.resize(before);
 }
 
 // All sub-trees below the budget that none dominates.
 OutputFronts::Front OutputFronts::solve(const OutputNode& node, const OutputAsk& ask,
                                         double budget) {
   poll(node.rows * data_.problem.base.features);
-  const Key key{node.set, ask.shape.depth, ask.shape.leaves, ask.state};
-  if (const auto at = known_.find(key); at != known_.end() && at->second.budget >= budget)
+  const bool limited = monotone_ && !monotone_->limits(static_cast<int>(ask.level)).empty();
+  const Key key{node.set, ask.shape.depth, ask.shape.leaves, ask.state, context(ask.level)};
+  if (const auto at = known_.find(key);
+      !limited && at != known_.end() && at->second.budget >= budget)
     return at->second.front;
-  const Front front = std::make_shared<NumberFront>(model_.components);
+  const Front front = std::make_shared<NumberFront>(front_at(ask.level));
   leaf(node, ask, budget, *front);
   const bool splits = ask.shape.depth > 0 && ask.shape.leaves > 1 && node.rows > 1 &&
                       rules_.within(ask.state, std::min(ask.shape.depth, ask.shape.leaves - 1)) &&
@@ -185,6 +212,7 @@ OutputFronts::Front OutputFronts::solve(const OutputNode& node, const OutputAsk&
     stumps(node, ask, budget, *front);
   else if (splits && lane_.solve(node, ask, limit(ask, budget)).least < limit(ask, budget))
     branch(node, ask, budget, *front);
+  if (limited) return front;
   // Where a goal is to be less than the best known one, less may be left later: that is sound.
   bytes_ += front->bytes() + sizeof(Known) + 64;
   known_[key] = {budget, front};
@@ -259,14 +287,23 @@ void OutputFronts::cut(const OutputNode& node, const OutputAsk& ask,
   node.part(data_, span.feature, place, here.left, here.right, side_);
   const int first = here.left.rows <= here.right.rows ? 0 : 1;
   const OutputNode* part[2] = {&here.left, &here.right};
+  const int level = static_cast<int>(ask.level);
+  if (monotone_) {
+    const std::uint32_t* rows = node.of(span.feature);
+    monotone_->split(level, span.feature, rows[place - 1], rows[place]);
+  }
   Front found[2];
   for (int s : {first, 1 - first}) {
+    if (monotone_) monotone_->enter(level, s, monotone_->limits_of(level, s));
     found[s] = solve(*part[s], asked[s], room - low[1 - s]);
     if (found[s]->empty()) return;
     low[s] = std::max(low[s], found[s]->least());
     if (low[0] + low[1] >= room) return;
   }
-  join(ask, split, *found[0], *found[1], budget, front);
+  if (monotone_) split.threshold = monotone_->threshold(level);
+  if (!monotone_ || monotone_->facts_of(span.feature) == 0)
+    return join(ask, split, *found[0], *found[1], budget, front);
+  untangle(ask, asked, split, {node.of(0), node.of(0) + node.rows}, found, budget, front);
 }
 
 void OutputFronts::join(const OutputAsk& ask, const Split& split, const NumberFront& left,
@@ -339,7 +376,7 @@ void OutputFronts::halve(const OutputNode& node, const OutputAsk& ask, std::size
           values.leaf({rows + place, node.rows - place, rest_.data()}, most - lost[0]);
       lost[1] = std::max(lost[1], std::min(other, most - lost[0]));
       const double both[2] = {one, other};
-      if (other < kUnbounded) stump(node, ask, f, place, both, budget, front);
+      if (other < kUnbounded) stump(node, ask, f, middle, both, budget, front);
     }
   }
   halve(node, ask, f, low, middle, left, lost[1], budget, front);
@@ -347,8 +384,8 @@ void OutputFronts::halve(const OutputNode& node, const OutputAsk& ask, std::size
 }
 
 void OutputFronts::stump(const OutputNode& node, const OutputAsk& ask, std::size_t f,
-                         std::size_t place, const double lost[2], double budget,
-                         NumberFront& front) {
+                         std::size_t at, const double lost[2], double budget, NumberFront& front) {
+  const std::size_t place = places_[at];
   const std::uint32_t* rows = node.of(f);
   const std::size_t rest = node.rows - place;
   const std::uint32_t low = data_.rank(f, rows[place - 1]), high = data_.rank(f, rows[place]);
@@ -366,7 +403,23 @@ void OutputFronts::stump(const OutputNode& node, const OutputAsk& ask, std::size
   NumberEntry e;
   e.value = lost[0] + lost[1] + NumberModel::sum(model_.prices, 0, total.data());
   e.facts = split.facts;
-  if (e.value < budget) offer(ask, e, total.data(), front, &split, -1, -1);
+  if (!(e.value < budget)) return;
+  const std::size_t before = predicted_.size();
+  int label[2] = {0, 0};
+  bool admitted = true;
+  if (monotone_) {
+    const int level = static_cast<int>(ask.level);
+    monotone_->split(level, f, rows[place - 1], rows[place]);
+    for (std::size_t c = 0; c < data_.width; ++c)
+      rest_[c] = node.sums[c] - below_[at * data_.width + c];
+    label[0] = predict(rows, place, &below_[at * data_.width]);
+    label[1] = predict(rows + place, rest, rest_.data());
+    admitted = monotone_->admits(level, 0, label[0]) && monotone_->admits(level, 1, label[1]);
+    if (admitted) e.facts |= monotone_->stump_facts(level, label[0], label[1]);
+    if (admitted) split.threshold = monotone_->threshold(level);
+  }
+  if (!admitted || !offer(ask, e, total.data(), front, &split, -1 - label[0], -1 - label[1]))
+    predicted_.resize(before);
 }
 
 }  // namespace odt

@@ -158,6 +158,22 @@ double OutputLeaf::medoid(const std::vector<std::uint32_t>& rows, const OutputSu
   return by_sums() ? free + sums.w * value : value;
 }
 
+// The output of rows that weigh nothing, which count alike; what they lose is nothing.
+double OutputLeaf::alike(const std::vector<std::uint32_t>& rows, std::vector<double>& output) {
+  const std::vector<double> goal = goal_;
+  if (!by_sums()) {
+    absolute_.aim(rows, problem_.target.data(), nullptr);
+    if (exact_free())
+      for (std::size_t t = 0; t < output.size(); ++t)
+        absolute_.best(t, -kUnbounded, kUnbounded, output[t]);
+    if (exact_free() || solver_.solve(absolute_, output.data()) < kUnbounded) return 0;
+  } else if (nearest(goal, 1, kUnbounded, output) < kUnbounded) {
+    return 0;
+  }
+  distance_.aim(goal.data());
+  return solver_.solve(distance_, output.data()) < kUnbounded ? 0 : kUnbounded;
+}
+
 double OutputLeaf::fill(const std::vector<std::uint32_t>& rows, const OutputSums& sums, double free,
                         double limit, std::vector<double>& output) {
   const std::size_t n = problem_.targets();
@@ -172,6 +188,7 @@ double OutputLeaf::fill(const std::vector<std::uint32_t>& rows, const OutputSums
         goal_[t] += problem_.target[i * n + t] / static_cast<double>(rows.size());
     output = goal_;
     if (way_ == OutputWay::average || rows.empty()) return 0;
+    if (way_ == OutputWay::optimal) return alike(rows, output);
     const std::vector<double> goal = goal_;
     distance_.aim(goal.data());
     return solver_.solve(distance_, output.data()) < kUnbounded ? 0 : kUnbounded;

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from odtdsl.backends.exact.components import clipped, denominator_of, empty_paths
+from odtdsl.backends.exact.feature_space import space
 from odtdsl.backends.exact.lowering import constant_of, deepest_of, most_leaves
 from odtdsl.backends.exact.number_rules import NumberRules
 from odtdsl.backends.exact.ruled import Facts
@@ -29,6 +30,7 @@ from odtdsl.problem.ir.forms import (
     LinearStage,
     Link,
     LossBound,
+    Monotone,
     PathSum,
     PathTotal,
     RegressionStage,
@@ -45,7 +47,7 @@ EXACT = 2**53
 
 Literal = tuple[str, int, float]
 Term = tuple[float, int, int]
-EXPRESSED = (Linear, PathTotal, Used, Root, Depth, Link, LossBound)
+EXPRESSED = (Linear, PathTotal, Used, Root, Depth, Link, LossBound, Monotone)
 """Atoms of the whole tree that are sums or facts."""
 
 
@@ -171,6 +173,8 @@ class TreeModel:
                 if first == second:
                     return literal.positive
                 return ("fact", self.facts.parted(first, second), not literal.positive)
+            case Monotone():
+                return ("fact", self.facts.out_of_order(atom), not literal.positive)
         raise AssertionError(f"objections() refuses {atom}")
 
     # ---- the objective
@@ -202,6 +206,8 @@ class TreeModel:
         """The same in the engine."""
         states, width = len(self.rules.next), len(self.core.columns)
         rows = [one.split.astype(np.float64) for one in self.components]
+        found, order = self.rules.features, self.facts.monotone
+        tested = [self.core.families[family].column for family, _ in found.tests]
         return engine.NumberModel(
             leaf=[float(one.leaf) for one in self.components],
             split=np.array(rows, dtype=np.float64).reshape(len(rows), width),
@@ -228,6 +234,8 @@ class TreeModel:
             clauses=self.clauses,
             prices=self.prices,
             goal=self.goal,
+            space=space(self.core, found, self.depth, order).given() if order else None,
+            column=tested or [0],
         )
 
     def _delta(self, path: int, states: int) -> IntArray:

@@ -46,7 +46,6 @@ from odtdsl.problem.ir.forms import (
     Form,
     LinearStage,
     LossBound,
-    Monotone,
     Origin,
     OutputSet,
     RegressionStage,
@@ -468,8 +467,6 @@ def _rules_refused(core: Core) -> Iterator[Objection]:
         reason = "the search for number targets does not support this rule yet"
         if OutputSet in atoms:
             reason = "the search cannot make outputs depend on rows or columns"
-        elif Monotone in atoms:
-            reason = "the search cannot compare the numbers of leaves over the whole feature space"
         atom = strange[0] if strange else clause.literals[0].atom
         yield Objection(form=form_of(atom, clause.scope), origin=clause.origin, reason=reason)
 

@@ -14,6 +14,7 @@ from odtdsl.problem.ir.families import Family, local_gap, place
 from odtdsl.problem.ir.filters import placing
 from odtdsl.problem.ir.forms import Core, Monotone
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, Visit
+from odtdsl.problem.ir.regression import ROUNDING
 
 OTHER = -2
 """The cell of a value that no training row has."""
@@ -54,21 +55,30 @@ def is_monotone(core: Core, visits: Iterable[Visit], atom: Monotone) -> bool:
 
     Two such leaves part at a test of that column, so that one lies wholly below the other
     where the column is split by thresholds. Labels are ordered by their index; of several
-    numbers each has its order.
+    numbers none may fall.
     """
     boxes = list(_boxes(core, visits))
-    for (low, below), (high, above) in permutations(boxes, 2):
-        first, second = (below, above) if atom.increasing else (above, below)
-        falls = any(a > b for a, b in zip(first, second, strict=True))
-        if not falls or not low[atom.column].below(high[atom.column]):
+    for (low, low_leaf), (high, high_leaf) in permutations(boxes, 2):
+        first, second = (low_leaf, high_leaf) if atom.increasing else (high_leaf, low_leaf)
+        if not _falls(first, second) or not low[atom.column].below(high[atom.column]):
             continue
         if all(low[c].meets(high[c]) for c in range(len(low)) if c != atom.column):
             return False
     return True
 
 
-def _boxes(core: Core, visits: Iterable[Visit]) -> Iterator[tuple[_Box, tuple[float, ...]]]:
-    """The box of each leaf, and its label or numbers, from left to right."""
+def _falls(first: RawLeaf, second: RawLeaf) -> bool:
+    """Whether the prediction of one leaf is beyond that of another, by more than rounding."""
+    if first.output is None or second.output is None:
+        return first.label > second.label
+    return any(
+        a - b > ROUNDING * (1 + max(abs(a), abs(b)))
+        for a, b in zip(first.output, second.output, strict=True)
+    )
+
+
+def _boxes(core: Core, visits: Iterable[Visit]) -> Iterator[tuple[_Box, RawLeaf]]:
+    """The box of each leaf, from left to right."""
     whole = [_Cells()] * len(core.columns)
     for family in core.families:
         whole[family.column] = _everything(family)
@@ -77,7 +87,7 @@ def _boxes(core: Core, visits: Iterable[Visit]) -> Iterator[tuple[_Box, tuple[fl
     for visit in visits:
         box = pending.pop()
         if isinstance(visit.node, RawLeaf):
-            yield box, visit.node.output or (visit.node.label,)
+            yield box, visit.node
         else:
             column = core.families[visit.node.family].column
             left, right = _parted(core, visit.node, visit.level, visit.rows, box[column])

@@ -23,6 +23,10 @@ TOLERANCE = Fraction(1, 10**9)
 """Two values of a loss are taken for equal where they differ by this share of the larger."""
 
 
+ROUNDING = float(TOLERANCE / 2)
+"""How far an output may exceed another one by this share of their size, and be no larger."""
+
+
 def allowance(bound: Fraction) -> Fraction:
     """How far a loss may exceed a bound: half of what the audit allows, so that both agree."""
     return TOLERANCE / 2 * (1 + abs(bound))

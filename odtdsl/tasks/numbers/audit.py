@@ -9,9 +9,12 @@ from odtdsl.auditor.results import AuditLine
 from odtdsl.auditor.routing import DiagramOn, TreeOn
 from odtdsl.auditor.rows import AuditRows
 from odtdsl.auditor.targets import AuditPart
+from odtdsl.auditor.values import FLOAT_TOLERANCE
 from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.predictors.nodes import Leaf
 from odtdsl.problem.ir.problem import RuleDecl, TargetDecl
+
+NEAR = float(FLOAT_TOLERANCE)
 
 
 class NumberAudit(AuditPart):
@@ -35,10 +38,13 @@ class NumberAudit(AuditPart):
         return rows.truth
 
     def in_order(self, below: Leaf, above: Leaf, target: TargetDecl) -> bool:
-        """No output falls."""
+        """No output falls, but by rounding."""
         assert below.output is not None, "a tree that fits the targets has outputs"
         assert above.output is not None, "a tree that fits the targets has outputs"
-        return all(b <= a for b, a in zip(below.output, above.output, strict=True))
+        return all(
+            b - a <= NEAR * (1 + max(abs(a), abs(b)))
+            for b, a in zip(below.output, above.output, strict=True)
+        )
 
 
 PART = NumberAudit()

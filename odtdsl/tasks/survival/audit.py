@@ -175,12 +175,12 @@ class SurvivalAudit(AuditPart):
         return np.column_stack([_times(rows), np.array(_events(rows), dtype=np.float64)])
 
     def in_order(self, below: Leaf, above: Leaf, target: TargetDecl) -> bool:
-        """The hazard does not fall; it is 0 where no event came."""
+        """The hazard does not fall; it is 0 where no event came to rows that weigh something."""
         low, high = (
-            _ratio(leaf) if any(events for _, _, events in leaf.curve) else 0.0
+            _ratio(leaf) if not leaf.curve or any(events for _, _, events in leaf.curve) else 0.0
             for leaf in (below, above)
         )
-        return low <= high
+        return low - high <= NEAR * (1 + max(low, high))
 
 
 def _is_curve(leaf: Leaf, inside: list[int], rows: AuditRows) -> bool:

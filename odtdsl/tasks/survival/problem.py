@@ -36,9 +36,9 @@ class SurvivalProblem(ProblemPart):
         return f"survival {target.names[0]} event {target.names[1]}"
 
     def estimated(self, rows: Rows) -> FloatArray:
-        """Events by cumulative hazard: float64 (n_rows, 1)."""
+        """Events by cumulative hazard, 1 of rows that weigh nothing: float64 (n_rows, 1)."""
         _, events = observed(rows.data, rows.problem.target)
-        rates: FloatArray = (events / hazards(rows))[:, None]
+        rates: FloatArray = np.where(rows.weights != 0, events / hazards(rows), 1.0)[:, None]
         return rates
 
     def estimate(

@@ -1,4 +1,6 @@
-// Labels that may not fall (or rise) along a column, over the whole feature space.
+// Predictions that may not fall (or rise) along a column, over the whole feature space.
+//
+// Leaves are told by labels: a class, which stands for itself, or the place of a leaf's outputs.
 //
 // Two leaves can break such a rule only where their paths part at a test of that column: below a
 // test of another one no two points agree in it. So a sub-tree keeps a rule iff its sides do and,
@@ -8,21 +10,25 @@
 // to, by the thresholds that come out.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "odt/front.hpp"
-#include "odt/ruled.hpp"
 #include "odt/space.hpp"
 
 namespace odt {
 
 class Monotone {
  public:
-  struct Limit {  // the label at a point is one of low .. high
+  struct Limit {  // a target's prediction at a point is less than `at`, or no less than it
     std::uint32_t point;
-    int low, high;
+    std::size_t target;
+    double at;
+    bool below;
   };
   using Limits = std::vector<Limit>;
   // A leaf below a side of a split: its label, and what its path leaves of the columns that it
@@ -43,13 +49,19 @@ class Monotone {
   struct Tangle {
     std::uint64_t fact = 0;
     int low = 0;             // the side of the point that has less of the column
-    bool falls = true;       // its label is the larger one, else the smaller one
+    bool falls = true;       // its prediction is the larger one, else the smaller one
+    std::size_t target = 0;  // in which it is
     int labels[2] = {0, 0};  // by side
     const Region* regions[2] = {nullptr, nullptr};
   };
 
+  // Of classes.
   Monotone(const std::vector<MonotoneRule>& rules, const SpaceProblem& space, std::size_t rows,
            int labels);
+  // Of numbers: [label * targets + target], read whenever labels are compared. Numbers that differ
+  // by no more than rounding are equal.
+  Monotone(const std::vector<MonotoneRule>& rules, const SpaceProblem& space, std::size_t rows,
+           const std::vector<double>& outputs, std::size_t targets);
 
   // The facts that a split of this feature can set.
   std::uint64_t facts_of(std::size_t feature) const;
@@ -69,8 +81,15 @@ class Monotone {
   // split.
   void keep(int level, std::vector<int>& labels) const;
   void keep(int level, int side, std::vector<int>& labels) const;
+  // Whether the limits of a node, or those on a side of its split, admit a label.
+  bool admits(int level, int label) const;
+  bool admits(int level, int side, int label) const;
   // What leaves of these labels on both sides of the split set.
   std::uint64_t stump_facts(int level, int left, int right) const;
+
+  // What of the path to a node decides on order below it, beside its rows: values that none of them
+  // has, and the level.
+  std::string context(int level) const;
 
   // ---- sub-trees on both sides of a split
 
@@ -110,6 +129,18 @@ class Monotone {
   bool reaches(const At& here, const Limit& l, int side) const {
     return space_.reaches(points_[l.point], here.feature, here.threshold, side == 0);
   }
+  // Whether a number is less than another one.
+  bool falls(double a, double b) const {
+    return a < b - rounding_ * (1 + std::max(std::fabs(a), std::fabs(b)));
+  }
+  double value(int label, std::size_t target) const {
+    return (*outputs_)[static_cast<std::size_t>(label) * targets_ + target];
+  }
+  int fallen(int from, int to) const;
+  bool holds(const Limit& l, int label) const {
+    return l.below ? value(label, l.target) < l.at : !falls(value(label, l.target), l.at);
+  }
+  void drop(const Limit& l, std::vector<int>& labels) const;
   std::uint64_t wrong(const Meeting& here, const Cells& left, const Cells& right, int left_label,
                       int right_label, std::uint64_t wish, Tangle* tangle) const;
   std::vector<std::uint32_t> rows_between(const Tangle& t, const Meeting& here,
@@ -119,7 +150,10 @@ class Monotone {
 
   const std::vector<MonotoneRule>& rules_;
   Space space_;
-  int labels_;
+  std::vector<double> classes_;
+  const std::vector<double>* outputs_;
+  std::size_t targets_ = 1;
+  double rounding_ = 0;
   std::vector<std::uint64_t> of_column_;
   std::vector<At> at_;
   std::vector<Point> points_;

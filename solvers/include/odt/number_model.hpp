@@ -10,6 +10,7 @@
 
 #include "odt/plan.hpp"
 #include "odt/problem.hpp"
+#include "odt/space.hpp"
 
 namespace odt {
 
@@ -56,6 +57,8 @@ struct NumberModel {
   std::size_t facts = 0;                   // at most 64
   std::vector<std::uint64_t> split_facts;  // [level * columns + column]
   std::vector<NumberPair> pairs;
+  SpaceProblem space;  // where there are rules on the order of predictions
+  std::vector<MonotoneRule> monotone;
   std::vector<std::vector<NumberLiteral>> clauses;  // of each, one literal holds
   std::vector<NumberTerm> prices;                   // added to the loss
   std::vector<NumberTerm> goal;  // what is made least, if any, of all trees below the upper bound
@@ -76,6 +79,8 @@ class NumberParts {
   explicit NumberParts(const OutputProblem& problem);
   ~NumberParts();
 
+  // The output of a leaf under the objective and the rules on outputs.
+  const std::vector<double>& output(const std::uint32_t* rows, std::size_t n);
   // Components of a leaf.
   void leaf(const std::uint32_t* rows, std::size_t n, double* out);
   // Sums of the rows that weigh path costs, for `split`.
@@ -96,7 +101,7 @@ class NumberParts {
 
   const OutputProblem& problem_;
   const NumberModel& model_;
-  std::unique_ptr<OutputLeaf> outputs_;  // where losses are measured
+  std::unique_ptr<OutputLeaf> outputs_;  // where losses are measured, or leaves compared
   std::vector<std::uint32_t> rows_;
   std::vector<double> output_, part_;
 };

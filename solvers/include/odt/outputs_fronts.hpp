@@ -8,9 +8,11 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "odt/monotone.hpp"
 #include "odt/outputs_lane.hpp"
 
 namespace odt {
@@ -18,7 +20,7 @@ namespace odt {
 struct NumberEntry {
   double value = 0;  // loss above the floor, with prices
   std::uint64_t facts = 0;
-  int plan = -1;         // a split that is kept, or -1: a leaf
+  int plan = -1;         // a split that is kept, or a leaf as -1 - its place
   std::uint32_t at = 0;  // its components in the pool
 };
 
@@ -30,7 +32,10 @@ class NumberFront {
     std::uint64_t wanted = 0, unwanted = 0;  // facts that are better set (clear)
     bool value = true;
   };
-  explicit NumberFront(std::size_t components) : components_(components) {}
+  // Where what is around a sub-tree may yet set facts of `open`, only one that has them set already
+  // makes another one superfluous.
+  explicit NumberFront(std::size_t components, std::uint64_t open = 0)
+      : components_(components), open_(open) {}
   bool empty() const { return entries_.empty(); }
   const std::vector<NumberEntry>& entries() const { return entries_; }
   std::vector<NumberEntry>& entries() { return entries_; }
@@ -39,11 +44,17 @@ class NumberFront {
   std::size_t bytes() const {
     return sizeof(*this) + entries_.size() * sizeof(NumberEntry) + pool_.size() * sizeof(double);
   }
+  // Whether an entry of these values would be of no use.
+  bool covers(const NumberEntry& e, const double* values, const Order& order) const;
   // True if the entry stays; in the order of values.
   bool offer(NumberEntry e, const double* values, const Order& order);
 
  private:
+  bool dominates(const NumberEntry& a, const double* x, const NumberEntry& b, const double* y,
+                 const Order& order) const;
+
   std::size_t components_;
+  std::uint64_t open_;
   std::vector<NumberEntry> entries_;
   std::vector<double> pool_;
 };
@@ -64,9 +75,10 @@ class OutputFronts {
   using Front = std::shared_ptr<NumberFront>;
   struct Key {
     PointSet set;
-    int depth, leaves, state;
+    int depth, leaves, state, context;
     bool operator==(const Key& o) const {
-      return set == o.set && depth == o.depth && leaves == o.leaves && state == o.state;
+      return set == o.set && depth == o.depth && leaves == o.leaves && state == o.state &&
+             context == o.context;
     }
   };
   struct Hash {
@@ -87,11 +99,13 @@ class OutputFronts {
     std::uint64_t facts;
     double price;
     std::vector<double> values;
+    double threshold = 0;  // where rules ask for order
   };
-  struct Step {
-    int feature;
-    std::uint32_t bound;
-    int left, right;
+  // Sub-trees on both sides of a split that lie within limits.
+  struct Case {
+    std::uint64_t given_up = 0;  // facts that are not to be kept clear
+    Monotone::Limits limits[2];
+    Front front[2];
   };
 
   Front solve(const OutputNode& node, const OutputAsk& ask, double budget);
@@ -104,12 +118,23 @@ class OutputFronts {
                 std::uint32_t bound, Split& split);
   void join(const OutputAsk& ask, const Split& split, const NumberFront& left,
             const NumberFront& right, double budget, NumberFront& front);
+  // Rules on order: outputs_ordered.cpp.
+  void untangle(const OutputAsk& ask, const OutputAsk asked[2], const Split& split,
+                const std::vector<std::uint32_t>& rows, Front sides[2], double budget,
+                NumberFront& front);
+  bool untangled(const OutputAsk& ask, const Split& split, const Monotone::Meeting& here,
+                 const Case& c, double budget, NumberFront& front, Monotone::Regions regions[2],
+                 std::vector<Monotone::Tangle>& tangles);
+  bool of_use(const OutputAsk& ask, const NumberEntry& e, const double* values,
+              const NumberFront& front) const;
+  double tightened(const OutputAsk& ask, double budget) const;
+  int predict(const std::uint32_t* rows, std::size_t n, const double* sums);
   void stumps(const OutputNode& node, const OutputAsk& ask, double budget, NumberFront& front);
   void halve(const OutputNode& node, const OutputAsk& ask, std::size_t f, std::size_t low,
              std::size_t high, double left, double right, double budget, NumberFront& front);
-  void stump(const OutputNode& node, const OutputAsk& ask, std::size_t f, std::size_t place,
+  void stump(const OutputNode& node, const OutputAsk& ask, std::size_t f, std::size_t at,
              const double lost[2], double budget, NumberFront& front);
-  void offer(const OutputAsk& ask, NumberEntry e, const double* values, NumberFront& front,
+  bool offer(const OutputAsk& ask, NumberEntry e, const double* values, NumberFront& front,
              const Split* split, int left, int right);
   bool within(std::uint64_t facts, const double* values) const;
   void consider(const NumberEntry& e, const double* values, const Split* split, int left,
@@ -118,6 +143,8 @@ class OutputFronts {
   double limit(const OutputAsk& ask, double budget) const;
   bool sized(std::size_t rows) const { return rows >= leaf_rows_; }
   bool goal() const { return !model_.goal.empty(); }
+  int context(std::size_t level);
+  NumberFront front_at(std::size_t level) const;
   void poll(std::uint64_t work);
 
   const OutputRows& data_;
@@ -134,7 +161,12 @@ class OutputFronts {
   std::vector<double> slack_;    // per component: more is never within the rules
   std::uint64_t forbidden_ = 0;  // facts
   bool rising_ = false;          // no part of a tree makes the goal less
-  std::vector<Step> steps_;
+  bool plain_means_;             // outputs are the means of their rows
+  std::vector<ArenaNode> steps_;
+  std::unique_ptr<Monotone> monotone_;  // none without such rules
+  std::vector<double> predicted_;       // [leaf * targets + target], where there are
+  std::vector<double> predicting_;
+  std::unordered_map<std::string, int> contexts_;
   std::unordered_map<Key, Known, Hash> known_;
   struct Level {
     OutputNode left, right;

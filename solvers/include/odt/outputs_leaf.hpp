@@ -71,6 +71,7 @@ class OutputLeaf {
  private:
   double nearest(const std::vector<double>& goal, double w, double limit,
                  std::vector<double>& output);
+  double alike(const std::vector<std::uint32_t>& rows, std::vector<double>& output);
   double medoid(const std::vector<std::uint32_t>& rows, const OutputSums& sums, double free,
                 std::vector<double>& output);
   double lost_at(const std::vector<double>& mean, const double* y) const;

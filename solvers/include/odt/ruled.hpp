@@ -44,12 +44,6 @@ struct Pair {
 
 // The fact is set by a tree whose label falls (not `increasing`: rises) somewhere in the space as
 // the column grows.
-struct MonotoneRule {
-  int fact;
-  int column;
-  bool increasing;
-};
-
 struct RuledProblem {
   Problem base;  // labels, weights and costs are not read; `classes` is the number of labels
   std::vector<int> column;  // per feature

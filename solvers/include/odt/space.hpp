@@ -37,6 +37,12 @@ struct SpaceProblem {
       cells;  // [column * rows + row]: the number or the value's index; NaN where missing
 };
 
+struct MonotoneRule {
+  int fact;
+  int column;
+  bool increasing;
+};
+
 constexpr double kEvery = std::numeric_limits<double>::infinity();
 using Point = std::vector<double>;  // per column
 

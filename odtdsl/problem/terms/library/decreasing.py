@@ -12,7 +12,8 @@ from odtdsl.problem.terms.shares import argument
 
 class Decreasing(Term):
     """Meaning: for any two points of the feature space that differ only in f, the prediction does
-    not rise as f grows. The classes need an order; with two, `positive` is the higher.
+    not rise as f grows. The classes need an order; with two, `positive` is the higher. Of several
+    numbers none rises; of survival the hazard does not.
 
     Core forms: Monotone.
 

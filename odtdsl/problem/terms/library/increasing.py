@@ -12,7 +12,8 @@ from odtdsl.problem.terms.shares import argument
 
 class Increasing(Term):
     """Meaning: for any two points of the feature space that differ only in f, the prediction does
-    not fall as f grows. The classes need an order; with two, `positive` is the higher.
+    not fall as f grows. The classes need an order; with two, `positive` is the higher. Of several
+    numbers none falls; of survival the hazard does not.
 
     Core forms: Monotone.
 
