@@ -196,7 +196,7 @@ class NumberFlow(PatternFlow):
         prices = len(self.active) + 1 if beside else 0
         loose = (self.perfect.n_leaves + prices) // 2 + 1
         finite = sum(max([abs(steps[s] or 0) for s in one], default=0) for one in self.leaf)
-        beyond = 2 * (finite + loose + 1)  # whatever the others are
+        beyond = 2 * (finite + loose) + BLURRED + 1  # whatever the others are
         whole = [beyond if value is None else value for value in steps]
         cost = Affine()
         for slot in self.leaf:
