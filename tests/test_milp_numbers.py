@@ -31,6 +31,10 @@ from odtdsl.interfaces.cli.main import app
 RULED = [(kind, loss, targets) for kind, loss, targets in product(KINDS, LOSSES, (1, 2))]
 """Every rule with every loss, of one target and of two."""
 
+STAGEWISE = ("glpk", "gecode")
+"""They do not tell sums of all stages apart: differences below 1e-7 of the whole, or numbers
+beyond 2^31."""
+
 OUTSIDE = ("scip", "gurobi", "cbc", "glpk")
 
 
@@ -198,10 +202,10 @@ def test_a_search_for_the_least_depth_says_where_it_ends() -> None:
 def round_trip(seed: int, folder: Path, name: str, to: Any) -> str:
     """The best of all stages at once is that of brute force; of the first one where their weights
     have too many digits."""
-    one, path, weighted = kind(seed), folder / f"model.{to}", True
+    one, path, weighted = kind(seed), folder / f"model.{to}", name not in STAGEWISE
     text = odtdsl.parse(one.text)
     try:
-        size = text.compile(path, frame=one.frame, weighted=True)
+        size = text.compile(path, frame=one.frame, weighted=weighted)
     except OdtError as problem:
         if errors_of(problem) != ["B224"]:
             raise
@@ -244,6 +248,12 @@ def test_the_best_of_a_file_is_that_of_brute_force(name: str, to: str, tmp_path:
     found = Counter(round_trip(seed, tmp_path, name, to) for seed in range(count))
     assert found["optimal"] >= count // 3, found
     assert found["blurred"] <= max(1, count // 50), found
+
+
+@pytest.mark.parametrize(("name", "to", "seed"), [("cbc", "mps", 19), ("scip", "lp", 110)])
+def test_files_that_solvers_got_wrong(name: str, to: str, seed: int, tmp_path: Path) -> None:
+    """CBC took a line for one of the fixed format, SCIP's presolve lost the optimum."""
+    assert round_trip(seed, tmp_path, name, to) == "optimal"
 
 
 SPEC = """data frame

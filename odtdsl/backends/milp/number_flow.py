@@ -60,6 +60,8 @@ class Lost:
         The steps.
     least, most
         What they are at least and at most.
+    first
+        What they are at least where they are more than nothing; 0 where some leaf has less.
     finite
         What they are at most where no leaf has a loss without bound; one that has adds more.
     step
@@ -71,6 +73,7 @@ class Lost:
     cost: Affine
     least: int
     most: int
+    first: int
     finite: int
     step: Fraction
     loose: int
@@ -206,6 +209,7 @@ class NumberFlow(PatternFlow):
             cost=cost,
             least=sum(min([0, *(whole[s] for s in one)]) for one in self.leaf),
             most=sum(max([0, *(whole[s] for s in one)]) for one in self.leaf),
+            first=min((x for x in whole if x), default=0) if min(whole, default=0) >= 0 else 0,
             finite=finite,
             step=step,
             loose=loose,
@@ -308,5 +312,8 @@ class NumberRules(FlowRules):
         bound = min(max(limit, found.least - 1 - found.loose), found.finite) + found.loose
         if positive:
             row.at_most(found.cost, bound, found.most, "")
-        else:
-            row.at_most(Affine().add(found.cost, -1), -bound - BLURRED, -found.least, "")
+            return
+        above = bound + BLURRED
+        if limit >= 0 and above < found.first:  # what is above has a leaf that is
+            above = found.first
+        row.at_most(Affine().add(found.cost, -1), -above, -found.least, "")

@@ -174,7 +174,7 @@ def lp_order(handed: Handover) -> list[int]:
 
 
 def _mps(handed: Handover, legend: Legend, mark: str) -> Iterator[str]:
-    yield "NAME odtdsl"
+    yield "NAME odtdsl FREE"  # or CBC takes some lines for those of the fixed format
     yield "ROWS"
     yield " N obj"
     lower, upper = handed.row_lower.tolist(), handed.row_upper.tolist()
