@@ -248,3 +248,18 @@ def test_init_says_what_to_write(tmp_path: Path, cells: list[str], advice: str) 
     (tmp_path / "rows.csv").write_text("\n".join(lines))
     text = draft(tmp_path / "rows.csv", tmp_path / "rows.odt", None, None).text
     assert advice.replace("{seen on}", "{`seen on`}") in text.replace("``", "`") or advice in text
+
+
+@pytest.mark.parametrize(
+    "gone", [None, np.nan, pd.NaT, np.datetime64("NaT")], ids=["None", "nan", "NaT", "datetime64"]
+)
+def test_dates_in_a_column_of_objects_may_be_missing(gone: Any) -> None:
+    seen = pd.Series([datetime.date(1969, 12, 31), np.datetime64("1970-01-01"), gone], dtype=object)
+    frame = pd.DataFrame({"seen": seen, "y": ["a", "b", "b"]})
+    spec = "data frame, days {seen} target y missing branch tree depth <= 1 minimize errors"
+    result = odtdsl.solve(spec, frame=frame)
+    assert result.objective == 0
+    assert result.tree is not None
+    cells = [datetime.date(1950, 1, 1), gone, np.datetime64("1960-01-01"), pd.Timestamp(0)]
+    told = result.tree.predict({"seen": pd.Series(cells, dtype=object)})
+    assert list(told) == ["a", "b", "a", "b"]

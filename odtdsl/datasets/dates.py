@@ -159,8 +159,16 @@ def as_texts(values: Any) -> Any:
     if isinstance(values, (list, tuple)) or (
         isinstance(values, np.ndarray) and values.dtype == object
     ):
-        return [one.isoformat() if isinstance(one, datetime.date) else one for one in values]
+        return [_as_text(one) for one in values]
     return values
+
+
+def _as_text(one: Any) -> Any:
+    if isinstance(one, (datetime.date, np.datetime64)):
+        if one != one:  # NaT
+            return None
+        return str(one) if isinstance(one, np.datetime64) else one.isoformat()
+    return one
 
 
 # ---- mistakes
