@@ -128,6 +128,17 @@ def test_solve_predict_evaluate_audit_and_why_agree(folder: Path) -> None:
     assert "with seen 2021-07-1" in why
 
 
+def test_dates_that_no_split_asks_for_are_not_read(folder: Path) -> None:
+    text = SPEC.replace("depth <= 2", "depth <= 0").partition("rule")[0]
+    Path("leaf.odt").write_text(text)
+    assert odt("solve leaf.odt --out leaf.json").exit_code == 0
+    Path("later.csv").write_text("seen,age\nsoon,41\n")
+    assert odt("predict leaf.json later.csv").stdout == "ill\nno\n"
+    assert odt("solve spec.odt --out tree.json").exit_code == 0
+    told = odt("predict tree.json later.csv")
+    assert "D148" in told.stderr
+
+
 def test_frames_of_dates_predict_as_files_do(folder: Path) -> None:
     tree = odtdsl.parse(SPEC).solve().tree
     assert tree is not None

@@ -56,9 +56,10 @@ def as_table(tree: HasFeatures, data: object) -> Table:
     return Table(name=NAME, columns={**read, **plain}, n_rows=n_rows)
 
 
-def with_dates_of(features: Iterable[ColumnType], request: DataRequest) -> DataRequest:
-    """The request, which also reads as dates what the features were made of."""
-    made = [one.date for one in features if one.date is not None]
+def with_dates_of(model: HasFeatures, request: DataRequest) -> DataRequest:
+    """The request, which also reads as dates what the tested features were made of."""
+    tested = set(model.tested)
+    made = [one.date for one in model.features if one.name in tested and one.date is not None]
     return replace(
         request,
         days=tuple(dict.fromkeys(one.column for one in made if one.part == "days")),

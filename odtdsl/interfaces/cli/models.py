@@ -50,7 +50,7 @@ class OnRows(Command):
         said = DataRequest(kind="file") if self.spec is None else written(self.spec)
         marks = dict.fromkeys(mark for type_ in model.features for mark in type_.na)
         if not (said.days or said.parts):
-            said = with_dates_of(model.features, said)
+            said = with_dates_of(model, said)
         return replace(
             said,
             kind="file",
