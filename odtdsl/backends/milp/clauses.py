@@ -269,6 +269,9 @@ class Rules:
 
     def _budget(self, atom: Budget, row: RowMaker, nodes: tuple[int, ...]) -> None:
         measure = atom.measure
+        most = most_spent(measure, len(nodes), several=self.encoding.several)
+        if most <= atom.at_most:
+            return
         spent = Affine(constant=measure.constant)
         for column, amount in enumerate(measure.per_test):
             if amount:
@@ -279,7 +282,6 @@ class Rules:
         for shared in measure.shared:
             if shared.amount:
                 spent.add(self._paid(row, nodes, shared.columns, shared.amount), shared.amount)
-        most = most_spent(measure, len(nodes), several=self.encoding.several)
         row.at_most(spent, atom.at_most, most, "")
 
     def _paid(
