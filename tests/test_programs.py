@@ -112,6 +112,40 @@ def test_the_rows_of_a_rule_are_shown_below_its_sentence(tmp_path: Path) -> None
     assert sorted(path.name for path in tmp_path.iterdir()) == ["iris.odt"]
 
 
+@pytest.mark.parametrize(("bound", "rows"), [(1, 2), (2, 0)])
+def test_a_budget_that_no_path_exceeds_makes_no_row(tmp_path: Path, bound: int, rows: int) -> None:
+    """Nor columns of what is paid, which would say nothing without it."""
+    path = tmp_path / "iris.lp"
+    odtdsl.parse(SPEC + f"cost * = 1 rule budget: forall path: cost <= {bound}").compile(path)
+    text = path.read_text()
+    assert len(re.findall(r"^ rule_budget\(path\d\): ", text, re.MULTILINE)) == rows
+    assert ("paid(" in text) == bool(rows)
+    said = "(no rows: it leaves out or fixes variables, or holds anyway)"
+    assert (f"rule budget: forall path: cost <= {bound} {said}" in text) == (not rows)
+
+
+def test_the_study_of_cptree_is_explained(tmp_path: Path) -> None:
+    """Every column and every kind of row, and no node that it does not have."""
+    path, legend = tmp_path / "iris.lp", tmp_path / "legend.json"
+    spec = odtdsl.parse(SPEC.replace("quantiles 3", "bins 3").replace("depth <= 2", "depth <= 1"))
+    spec.compile(path, model="cptree", legend=legend)
+    text, told = path.read_text(), json.loads(legend.read_text())
+    assert "n0 is the root" not in text
+    assert "\\ structure" not in text
+    assert "\\ test petal_width__cm_.2: `petal width (cm)` in [1.6, 2.5]" in text
+    columns = told["columns"]
+    assert columns["Q(1,0,petal_width__cm_.2,0)"] == (
+        "branch 1 asks at level 0 whether `petal width (cm)` in [1.6, 2.5], and the answer is no"
+    )
+    assert columns["Z2(0,0,1)"] == "branches 0 and 1 parted above level 0"
+    assert columns["S(p0,1)"] == "the rows of p0 are in the leaf of branch 1"
+    assert not any("as the formulation names it" in text for text in columns.values())
+    highs(path, tmp_path / "answer")
+    values = parse((tmp_path / "answer").read_text(), tmp_path / "answer").values
+    result = spec.decode(values, model="cptree")
+    assert result.objective[0] == spec.solve(using="exact").objective[0]
+
+
 def test_all_stages_at_once_are_those_one_after_the_other(tmp_path: Path) -> None:
     spec = odtdsl.parse(SPEC)
     path = tmp_path / "iris.mps"

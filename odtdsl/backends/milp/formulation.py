@@ -120,6 +120,15 @@ class Formulation:
 
         return PlaneFlow(core, tick) if self.has_margins(core) else DiagramFlow(core, tick)
 
+    def places(self, depth: int) -> tuple[str, ...]:
+        """What names of nodes and leaves stand for in files, for trees of a depth."""
+        first = 2**depth - 1
+        return (
+            "n0 is the root, the children of n(k) are n(2k+1), left, and n(2k+2), right; "
+            f"n{first} to n{2 * first} are slots, which predict",
+            "a node that is no split sends all rows right",
+        )
+
     def comments(self, core: Core) -> list[str]:
         """Lines for files of the program, besides those that all formulations have."""
         return []

@@ -70,7 +70,9 @@ def hand_over(
         what = _of_diagram(core)
         levels = [(n, level) for level in range(layers.depth) for n in layers.at_level(level)]
     else:
-        what = _of_tree(deepest(core))
+        depth = deepest(core)
+        kind = f"a decision tree of depth {depth} at most, by mixed-integer programming"
+        what = (kind, *formulation.places(depth))
         levels = [(n, (n + 1).bit_length() - 1) for n in range(2**MAX_MODEL_DEPTH)]
     return Handover(
         what=(*what, *formulation.comments(core)),
@@ -145,16 +147,6 @@ def _sides(numbers: Numbers) -> FloatArray:
     sides[sides >= FREE] = np.inf
     sides[sides <= -FREE] = -np.inf
     return sides
-
-
-def _of_tree(depth: int) -> tuple[str, ...]:
-    first = 2**depth - 1
-    return (
-        f"a decision tree of depth {depth} at most, by mixed-integer programming",
-        "n0 is the root, the children of n(k) are n(2k+1), left, and n(2k+2), right; "
-        f"n{first} to n{2 * first} are slots, which predict",
-        "a node that is no split sends all rows right",
-    )
 
 
 def _of_diagram(core: Core) -> tuple[str, ...]:

@@ -47,9 +47,17 @@ COLUMNS = {
     "reached": "some arc or node gets there: {*}",
     "more": "slots {0} and {1} are leaves, and the first predicts more",
     "never": "zero; a row that no model can keep stands on it",
+    "E": "branch {0} is there",
+    "Q": "branch {0} asks at level {1} whether {q}, and {v}",
+    "Z0": "branches {0} and {2} agree up to level {1}",
+    "Z1": "branches {0} and {2} part at level {1}",
+    "Z2": "branches {0} and {2} parted above level {1}",
+    "S": "the rows of {0} are in the leaf of branch {1}",
+    "H": "branch {0} ends in a leaf that predicts {c}",
+    "R": "the rows of {0} get another class than {c}",
 }
 """What is so where a column is 1: {0}, {1} are its arguments, {a} a column of the data, {t} a
-test, {c} a class, {*} all."""
+test, {c} a class, {q} and {v} a test of the study's and its answer, {*} all."""
 
 ROWS = {
     "test": "a node tests one column if it is a split, else none",
@@ -80,7 +88,33 @@ ROWS = {
     "stands": "one subtree stands on each side of the root's test",
     "tests": "a subtree's test is that of its node",
     "says": "a subtree's labels are those of its slots",
+    "first": "the branches that are there come first",
+    "eq2": "a branch asks one test at most on each level",
+    "eq3": "a branch asks no test twice",
+    "eq4": "no level of a branch is asked after one that is not",
+    "eq5": "two branches part somewhere",
+    "eq6": "two branches agree up to a level, part at it, or parted above",
+    "eq7": "branches that agree up to a level ask the same there, with the same answer",
+    "eq8": "branches that agree up to a level ask on below",
+    "eq9a": "branches agree where they agreed above",
+    "eq9b": "branches part where they agreed above",
+    "eq9c": "branches parted above a level where they did so, or parted, on the one before",
+    "eq10": "where a branch asks, another one parts from it",
+    "eq12": "branches that part at a level ask the same test there",
+    "eq13a": "of two branches that part, the first is where the answer is no",
+    "eq13b": "of two branches that part, the second is where the answer is yes",
+    "eq14": "branches part where they ask",
+    "eq15": "the rows of a pattern are in one leaf",
+    "eq16": "a pattern is in no leaf whose branch goes on with another answer",
+    "eq17": "a branch that is there ends in one class",
+    "eq19": "a pattern gets another class than this where its leaf predicts another",
+    "reduced": "every leaf has a row",
+    "alive": "a pattern is in the leaf of a branch that is there",
 }
+
+
+NO_ROWS = " (no rows: it leaves out or fixes variables, or holds anyway)"
+"""Of a rule that no row comes from."""
 
 
 class Legend:
@@ -126,6 +160,9 @@ class Legend:
         if "{" not in says:
             return says
         words = {"*": ", ".join(arguments)}
+        if "{q}" in says:
+            words["q"] = self._asked(arguments[2])
+            words["v"] = "the answer is yes" if arguments[3] == "1" else "the answer is no"
         if "{a}" in says or "{t}" in says:
             words["a"] = words["t"] = self._tested(kind, arguments)
         if "{c}" in says:
@@ -177,6 +214,18 @@ class Legend:
         sign = "in" if self._core.families[family].kind == "bin" else "=="
         return f"{told} {sign} {self._names.value(family, test, level)}"
 
+    def _asked(self, test: str) -> str:
+        """A test of the study's, such as `age.3`: the column, and which of its tests."""
+        name, _, number = test.rpartition(".")
+        column = self._column[name]
+        families = [i for i, family in enumerate(self._core.families) if family.column == column]
+        sign = {"threshold": "<=", "equals": "==", "bin": "in"}
+        return f"`{printable(self._core.columns[column])}` " + " or ".join(
+            f"{sign[self._core.families[index].kind]} {self._names.value(index, int(number), 0)}"
+            for index in families
+            if int(number) < self._core.families[index].n_tests
+        )
+
     def row(self, name: str) -> str:
         """What the rows of a kind of the structure say; empty for those of rules."""
         return ROWS.get(row_kind(name), "")
@@ -204,9 +253,11 @@ class Legend:
         yield from self.value_lines()
         with_rows = {origin.rule for origin in self.handed.origins}
         for rule in self._rows.problem.rules:
-            made = "" if rule.name in with_rows else " (no rows: it leaves out or fixes variables)"
+            made = "" if rule.name in with_rows else NO_ROWS
             yield f"rule {rule.name}: {rule.text}{made}"
         yield "rows of a rule are named rule_NAME(place); a line above them says what they are"
+        if any(row_kind(name) == "lookahead" for name in self.handed.row_names):
+            yield "to loosen a rule by hand, delete the rows of `lookahead` too: they count on it"
         for index in range(self._core.n_classes):
             yield f"c{index} is class {self._names.label(index)}"
         yield from self._row_sets()
@@ -259,6 +310,9 @@ class Legend:
         said: set[str] = set()
         for name in self.handed.column_names:
             kind, arguments = taken_apart(name)
+            if kind == "Q" and arguments[2] not in said:
+                said.add(arguments[2])
+                yield f"test {arguments[2]}: {self._asked(arguments[2])}"
             if kind not in ("use", "cut", "is", "tests", "weight", "weighs") or not self._fits(
                 kind, arguments
             ):
@@ -342,4 +396,5 @@ def row_kind(name: str) -> str:
     """What a row's name begins with; `chain_cut(...)` and `keep_stage0` are `chain` and `keep`."""
     kind = name.partition("(")[0]
     first = kind.partition("_")[0]
-    return first if first in ("chain", "keep", "lookahead", "value") else kind
+    kept = first in ("chain", "keep", "lookahead", "value") or re.fullmatch(r"eq\d+", first)
+    return first if kept else kind

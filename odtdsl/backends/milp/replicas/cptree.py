@@ -506,6 +506,15 @@ class CpTreeStudy(Formulation):
         reason = f"{_ABSENT[form]}; use the default model of `milp`"
         return Support(level="unsupported", reason=reason)
 
+    def places(self, depth: int) -> tuple[str, ...]:
+        """Branches and levels, where others have nodes."""
+        return (
+            "a branch is a path from the root to a leaf; its levels, on which it asks tests, are "
+            "counted from 0, the root",
+            "where the answer to a test is yes, rows go left",
+            "the study's equations (2) to (17) give rows their names: docs/explanation/milp.md",
+        )
+
     def beyond(self, core: Core) -> list[tuple[str, str]]:
         """Thresholds with missing cells, and numbers of splits by feature."""
         found: list[tuple[str, str]] = []
