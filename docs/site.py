@@ -113,7 +113,11 @@ def stage(folder: Path) -> None:
 
 
 def _for_sphinx(text: str) -> str:
-    """File names behind the language of a block become its caption; folders lead to the index."""
+    """File names behind the language of a block become its caption; folders lead to the index.
+
+    Pictures become Markdown: Sphinx copies only those.
+    """
+    text = re.sub(r'<img src="([^"]+)" alt="([^"]+)"[^>]*>', r"![\2](\1)", text)
     captioned = r"```{code-block} \1\n:caption: \2\n"
     text = re.sub(r"^```(\w+) (\S+)$", captioned, text, flags=re.MULTILINE)
     text = re.sub(r"\]\(docs/(how-to/|reference/|explanation/|README\.md)\)", "](index.md)", text)
@@ -137,10 +141,11 @@ def _index() -> str:
 
 
 def _lead() -> list[str]:
-    """The README's paragraphs up to its first block, without what leads to that."""
+    """The README's paragraphs up to its first block, and that."""
     text = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n")[2]
-    body = re.split(r"^(?:```|## )", text, maxsplit=1, flags=re.MULTILINE)[0]
-    return [part + "\n" for part in body.strip().split("\n\n") if not part.endswith(":")]
+    found = re.match(r".*?^```\w*$.*?^```$", text, flags=re.MULTILINE | re.DOTALL)
+    assert found is not None, "the README shows how to begin"
+    return [found[0].strip()]
 
 
 def _api() -> str:
