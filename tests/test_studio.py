@@ -153,6 +153,7 @@ def test_a_solve_is_the_command_that_it_shows(server: Server) -> None:
     assert state["line"] == "odt solve spec.odt --out=spec.json '--within=30 s'"
     assert state["answer"]["status"] == "optimal"
     assert state["svg"].lstrip().startswith("<svg")
+    assert ">missing" not in state["svg"]  # no cell is
     assert (server.folder / "spec.json").is_file()
     assert state["files"] == ["spec.json"]
     again = server.run("solve", go_on=True)

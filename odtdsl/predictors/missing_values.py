@@ -22,17 +22,20 @@ _ANSWER: dict[Side, str] = {"left": "yes", "right": "no"}
 
 def missing_text(feature: str, side: Side, asked: MissingShown) -> str:
     """What a line of text says behind a split: the answer of missing cells, or nothing."""
-    told = asked if isinstance(asked, bool) else feature in asked
-    return f"  (missing: {_ANSWER[side]})" if told else ""
+    return f"  (missing: {_ANSWER[side]})" if _told(feature, asked) else ""
 
 
-def missing_sides(model: Predictor) -> dict[int, tuple[str, ...]]:
-    """A line for each split of one feature, by its number, for a text without known rows."""
+def missing_sides(model: Predictor, asked: MissingShown = True) -> dict[int, tuple[str, ...]]:
+    """A line for each split of one of these features, by its number, without known rows."""
     return {
         joint.number: (_line(joint.split),)
         for joint in model.graph().joints
-        if isinstance(joint.split, AxisTest)
+        if isinstance(joint.split, AxisTest) and _told(joint.split.feature, asked)
     }
+
+
+def _told(feature: str, asked: MissingShown) -> bool:
+    return asked if isinstance(asked, bool) else feature in asked
 
 
 def missing_notes(

@@ -198,7 +198,7 @@ class Studio:
         job = self.jobs.current
         if job is None:
             return {"job": 0}
-        events = [_drawn(one) for one in job.since(_number(asked, "after"))[-1:]]
+        events = [self._drawn(one) for one in job.since(_number(asked, "after"))[-1:]]
         told: dict[str, Any] = {"job": job.number, "line": job.line, "events": events}
         if job.code is None:
             return told | {"running": True}
@@ -208,12 +208,33 @@ class Studio:
         answer = job.answer
         told: dict[str, Any] = {"command": job.argv[0], "answer": answer, "errors": job.errors}
         if isinstance(answer, dict) and isinstance(answer.get("model"), dict):
-            told["svg"] = _svg(answer["model"])
+            told["svg"] = self._svg(answer["model"])
         written = [one.split("=", 1)[1] for one in job.argv if one.startswith(_WRITTEN)]
         told["files"] = [
             Path(one).name for one in written if job.code == 0 or (self.folder.root / one).exists()
         ]
         return told
+
+    def _drawn(self, event: dict[str, Any]) -> dict[str, Any]:
+        model = event.get("model")
+        rest = {key: value for key, value in event.items() if key != "model"}
+        return rest | {"svg": self._svg(model) if isinstance(model, dict) else None}
+
+    def _svg(self, model: dict[str, Any]) -> str | None:
+        """The picture; it says where missing cells go of the columns that have some."""
+        from odtdsl.predictors.missing_values import missing_sides
+        from odtdsl.predictors.saving import from_json
+        from odtdsl.presentation.pictures.svg import to_svg
+
+        facts = self._facts
+        known = facts is not None and facts.n_rows is not None
+        columns = () if facts is None else facts.columns
+        asked = {one.name for one in columns if one.n_missing} if known else True
+        try:
+            tree = from_json(model)
+            return to_svg(tree, notes=missing_sides(tree, asked))
+        except OdtError:
+            return None
 
 
 def _started(spec: Path) -> Path | None:
@@ -225,22 +246,6 @@ def _started(spec: Path) -> Path | None:
 
 
 _WRITTEN = ("--out=", "--chooser=")
-
-
-def _drawn(event: dict[str, Any]) -> dict[str, Any]:
-    model = event.get("model")
-    rest = {key: value for key, value in event.items() if key != "model"}
-    return rest | {"svg": _svg(model) if isinstance(model, dict) else None}
-
-
-def _svg(model: dict[str, Any]) -> str | None:
-    from odtdsl.predictors.saving import from_json
-    from odtdsl.presentation.pictures.svg import to_svg
-
-    try:
-        return to_svg(from_json(model))
-    except OdtError:
-        return None
 
 
 def _rules(text: str) -> list[dict[str, Any]]:

@@ -178,6 +178,10 @@ function showRows({ rows, columns, n_rows }) {
 // ---- commands
 
 async function start(command, more = {}) {
+  if (!page.name) {
+    say("There is no spec yet: begin one.");
+    return;
+  }
   await save();
   const text = editor.text();
   const body = { command, name: page.name, text, known: page.known, within: $("within").value, ...more };
