@@ -300,11 +300,14 @@ def entry_of(name: str) -> Entry:
         return _PORTFOLIO
     if str(name) not in ENTRIES:
         near = closest(str(name), names())
+        first, comma, second = str(name).partition(",")
         raise error(
             "B101",
             f"the back end `{name}` is not part of this version",
             notes=(f"the back ends are `{'`, `'.join(names())}`; `{AUTO}` chooses one",),
-            helps=(f"did you mean `{near}`?",)
+            helps=(f"name one at a time, such as `--on {first} --on {second.strip()}`",)
+            if comma
+            else (f"did you mean `{near}`?",)
             if near
             else ("to solve it in another program: `odt compile`, then `odt decode`",),
         )

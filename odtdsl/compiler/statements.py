@@ -48,6 +48,10 @@ def sort_statements(
                 "N113",
                 f"`{name}` is set, but the spec has no `let {name} = ...`",
                 notes=(f"`let` names of the spec: {known}",),
+                helps=(
+                    f"define it in the spec and use it, such as `let {name} = 3` and "
+                    f"`tree depth <= {name}`",
+                ),
             )
         else:
             found.lets[name] = replace(found.lets[name], value=without_spans(value))

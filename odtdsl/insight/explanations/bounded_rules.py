@@ -153,7 +153,11 @@ def find(name: str, rows: Rows) -> Bounded:
             if names
             else "the spec has no rules",
         ),
-        helps=(f"did you mean `{near}`?",) if near is not None else (),
+        helps=(f"for its curve give it a bound, such as `tree {name} <= 8`",)
+        if name in SKELETON
+        else (f"did you mean `{near}`?",)
+        if near is not None
+        else (),
     )
 
 

@@ -418,7 +418,7 @@ class Compare(OnSpec):
 
     on: Annotated[
         list[str] | None,
-        Option(help='A back end, such as exact, "milp (cptree)" or "sat (paper)"; default: all.'),
+        Option(help='A back end, once for each, such as exact or "milp (cptree)"; default: all.'),
     ] = None
     solvers: Annotated[
         str | None, Option(help="Solvers of milp to compare, such as highs,scip.")
