@@ -39,7 +39,7 @@ from odtdsl.backends.programs import RowSet
 from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.problem.ir.forms import Additive, Core, LossBound, Monotone, TargetLoss
 from odtdsl.problem.ir.raw import RawTree
-from odtdsl.problem.ir.regression import INFINITE, allowance, lost
+from odtdsl.problem.ir.regression import INFINITE, ROUNDING, allowance, lost
 from odtdsl.problem.outputs.leaves import best_output, fitted
 
 DIGITS = 7
@@ -122,10 +122,15 @@ class NumberFlow(PatternFlow):
 
     @cached_property
     def ranks(self) -> list[IntArray]:
-        """Per target, of every set the rank of its output among those of all sets."""
-        return [
-            np.unique(column, return_inverse=True)[1].astype(np.int64) for column in self.outputs.T
-        ]
+        """Per target, of every set the rank of its output among those of all sets; outputs that
+        differ by rounding alone have one."""
+        found: list[IntArray] = []
+        for column in self.outputs.T:
+            values, place = np.unique(column, return_inverse=True)
+            size = 1 + np.maximum(np.abs(values[1:]), np.abs(values[:-1]))
+            steps = (np.diff(values) > ROUNDING * size).astype(np.int64)
+            found.append(np.concatenate([[0], np.cumsum(steps)])[place] if len(values) else place)
+        return found
 
     def predicted(self, slot: int, values: IntArray) -> Affine:
         """What a slot has, given that of every set: int64 (n_sets,); 0 where it is no leaf."""
