@@ -157,7 +157,9 @@ class Beside {
         start_(start),
         turns_(first_turn(data.problem, control.options()), kSlice,
                data.problem.depth >= 5 ? 4 * kSlice : kSlice, head(data.problem),
-               data.problem.depth >= 5 ? kShort : 1, growth(data.problem, control.options())) {}
+               data.problem.depth >= 5 ? kShort : 1, growth(data.problem, control.options())) {
+    if (data.problem.depth == 4) turns_.wait_for_bound(kPatience * control.options().alone);
+  }
 
   // Depth three is proven too soon for it to be of use, but on many rows.
   static bool suits(const Problem& p, const Options& options) {
@@ -198,6 +200,8 @@ class Beside {
   static constexpr std::uint64_t kSlice = 5000000;
   // What is soon proven at depth 5 and more must not wait for whole turns.
   static constexpr double kShort = 1.0 / 16;
+  // At depth 4 a first bound takes little more than the first turn of the proof.
+  static constexpr std::uint64_t kPatience = 3;
   // What growth by purity alone takes, where the proof is not on bit sets.
   static std::uint64_t growth(const Problem& p, const Options& options) {
     return suits_bits(p, options) ? 0 : p.rows * p.features * static_cast<std::uint64_t>(p.depth);

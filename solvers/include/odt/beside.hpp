@@ -69,6 +69,7 @@ class Turns {
     if (work < until_.load(std::memory_order_relaxed) || alone_.load(std::memory_order_relaxed))
       return;
     std::unique_lock<std::mutex> lock(mutex_);
+    if (lane == 0 && work < patience_ && !bounded_.load(std::memory_order_relaxed)) return;
     turn_ = 1 - lane;
     if (leading_) {
       leading_ = false;
@@ -92,6 +93,8 @@ class Turns {
     favoured_ = lane;
     times_ = times;
   }
+  // Lane 0 keeps its turn until so much work is done in all, or until it has a bound.
+  void wait_for_bound(std::uint64_t work) { patience_ = work; }
   // Lane 0 has a bound.
   void bounded() { bounded_.store(true, std::memory_order_relaxed); }
   // The other lane goes on alone.
@@ -111,6 +114,7 @@ class Turns {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::uint64_t slice_[2], head_, first_;
+  std::uint64_t patience_ = 0;
   double times_ = 1, part_;
   std::atomic<std::uint64_t> until_;
   int turn_, favoured_ = 0;
