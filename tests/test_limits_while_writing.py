@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,11 +22,12 @@ from odtdsl.backends.clauses.sums import Terms, at_most
 from odtdsl.base import limits
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.source import Source
-from odtdsl.compiler import analyse
+from odtdsl.compiler import Analysis, analyse
 from odtdsl.datasets import candidates as boosting
 from odtdsl.driver import alternatives
 from odtdsl.driver.choice import back_end
 from odtdsl.insight import explanations
+from odtdsl.interfaces.api import parse as odtdsl_parse
 from odtdsl.interfaces.cli.main import app
 from odtdsl.language.parser import parse
 from odtdsl.problem.ir.forms import Core
@@ -285,10 +287,36 @@ def test_a_limit_that_has_passed_leaves_a_whole_first_tree(goal: str, most: floa
     columns["y"] = [f"c{int(v)}" for v in y] if kind == "class" else y
     text = f"data frame target y: {kind} tree depth <= 5 minimize {goal} solve using exact"
     from odtdsl.driver import pipeline
-    from odtdsl.interfaces.api import parse as parsed
 
-    analysis = parsed(text).analyse(frame=columns)
+    analysis = odtdsl_parse(text).analyse(frame=columns)
     made = pipeline.solve(analysis, seconds=50, began=time.monotonic() - 100)
     value = made.stages[0].value
     assert value is not None
     assert value <= most
+
+
+def test_a_limit_that_has_passed_leaves_milp_nothing_to_do_on_many_cells(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rows are not even told apart; on few cells they are, for a bound."""
+    from odtdsl.backends.milp import search
+
+    frame = {"x": list(range(40)), "y": ["a", "b"] * 20}
+    core = normalize(parsed_frame(frame).rows)
+    passed = Limits(deadline=time.monotonic() - 1)
+    few = back_end("milp").solve(core, passed, None, None)
+    assert few.stages[0].bound is not None
+
+    def apart(*_: object) -> None:
+        raise AssertionError("rows are told apart")
+
+    monkeypatch.setattr(search, "BLOCK", 10)
+    monkeypatch.setattr(search, "deepest", apart)
+    many = back_end("milp").solve(core, passed, None, None)
+    assert many.status == "unknown"
+
+
+def parsed_frame(frame: dict[str, list[Any]]) -> Analysis:
+    return odtdsl_parse("data frame target y: class tree depth <= 2 minimize errors").analyse(
+        frame=frame
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -24,6 +25,7 @@ from odtdsl.backends.milp.stages import Goal, trivial_bound
 from odtdsl.backends.milp.structure import tests_by_level, usable_tests
 from odtdsl.backends.staged import Stopped, UpwardSearch
 from odtdsl.base.diagnostics.model import error
+from odtdsl.base.limits import BLOCK
 from odtdsl.datasets.table import FloatArray
 from odtdsl.problem.ir.diagrams import evaluated
 from odtdsl.problem.ir.forms import Core, RegressionStage
@@ -78,7 +80,6 @@ class Search(UpwardSearch[RawModel]):
     ) -> None:
         super().__init__(core, limits, report)
         self.formulation, self.mip = formulation, mip
-        self.cap = self._deepest()
         self.with_depth: int | None = None
         self._size: tuple[tuple[str, int], ...] = ()
         if start is not None:
@@ -87,13 +88,27 @@ class Search(UpwardSearch[RawModel]):
     # ---- the course
 
     def possible(self) -> bool:
-        """Always; the bound that needs no solver is noted, so that there is one in any case."""
-        self._note_trivial(0, self.cap)
+        """Always; the bound that needs no solver is noted, so that there is one in any case.
+
+        But on many cells no time is left for it where the limit has passed.
+        """
+        many = self.core.n_rows * len(self.core.columns) > BLOCK
+        if many:
+            self.tick()
+        depth = self.cap
+        if many:
+            self.tick()
+        self._note_trivial(0, depth)
         return True
 
     def deepest(self) -> int:
         """By the skeleton and the patterns."""
         return self.cap
+
+    @cached_property
+    def cap(self) -> int:
+        """The depth that no reduced model exceeds."""
+        return self._deepest()
 
     def _deepest(self) -> int:
         return deepest(self.core)

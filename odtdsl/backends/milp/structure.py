@@ -69,11 +69,17 @@ def tests_by_level(core: Core, depth: int) -> tuple[tuple[IntArray, ...], ...]:
 
 def usable_tests(core: Core, levels: tuple[tuple[IntArray, ...], ...]) -> tuple[IntArray, ...]:
     """Per family the tests that any level admits."""
-    none = np.zeros(0, dtype=np.int64)
-    return tuple(
-        np.unique(np.concatenate([none, *(level[i] for level in levels)]))
-        for i in range(len(core.families))
-    )
+    return tuple(_any_of([level[i] for level in levels]) for i in range(len(core.families)))
+
+
+def _any_of(of_levels: Sequence[IntArray]) -> IntArray:
+    """The numbers in any of several ascending arrays, which are often alike."""
+    if not of_levels:
+        return np.zeros(0, dtype=np.int64)
+    first, *others = of_levels
+    if all(np.array_equal(first, other) for other in others):
+        return first
+    return np.unique(np.concatenate(of_levels))
 
 
 class Splits:
