@@ -15,11 +15,16 @@ T = TypeVar("T", bound=Hashable)
 MOST_KEYS = 62
 """What is paid once, as bits of an integer."""
 MOST_PAID = 2**61
+MOST_STATES = 50_000
 HOLDS, LOST = 0, 1
 """In the place of a sum that no longer matters, where nothing is kept: `SETTLED`."""
 SETTLED = -1
 LAST = -(2**62)
 """In the place of a sum before the last test, where what is kept says which tests it may be."""
+
+
+class TooManyStates(Exception):
+    """The rules on paths tell more than `MOST_STATES` paths apart."""
 
 
 class Lane(Protocol):
@@ -112,6 +117,8 @@ class SumLane:
                 kept[last, k] = SETTLED
         totals, kept = self._settled(totals, kept, left)
         first, place = firsts([totals.ravel(), kept.ravel()])
+        if left is not None and len(first) > MOST_STATES:
+            raise TooManyStates
         numbers = np.empty(len(first), dtype=np.int64)
         new: list[int] = []
         for i, at in enumerate(first.tolist()):
@@ -276,7 +283,13 @@ class Product:
         return len(self.parts)
 
     def step(self, states: IntArray, columns: Sequence[int]) -> IntArray:
-        """int64 (n, k): the states behind a test of each column; of a whole level at once."""
+        """int64 (n, k): the states behind a test of each column; of a whole level at once.
+
+        Raises
+        ------
+        TooManyStates
+            Of all levels so far together.
+        """
         shape = (len(states), len(columns))
         if not self.lanes:
             return np.zeros(shape, dtype=np.int64)
@@ -288,6 +301,8 @@ class Product:
             for at, lane in enumerate(self.lanes)
         ]
         first, place = firsts(after)
+        if self.levels is not None and len(self.parts) + len(first) > MOST_STATES:
+            raise TooManyStates
         rows = np.stack([part[first] for part in after], axis=1)
         numbers = np.empty(len(first), dtype=np.int64)
         new: list[int] = []

@@ -10,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from odtdsl.backends.exact.path_states import (
+    MOST_STATES,
     KeptLane,
     Product,
     RuleLane,
     SumLane,
+    TooManyStates,
     lane_of_rule,
     lane_of_sum,
 )
@@ -39,13 +41,8 @@ from odtdsl.problem.ir.forms import (
     SignedAtom,
 )
 
-MOST_STATES = 50_000
 MOST_COMPARED = 500
 NEVER = 10**6
-
-
-class TooManyStates(Exception):
-    """The rules on paths tell more than `MOST_STATES` paths apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

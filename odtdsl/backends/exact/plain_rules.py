@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from odtdsl.backends.exact.lowering import Features, deepest_of, leaf_rows, least_leaf_rows
-from odtdsl.backends.exact.paths import NEVER, TooManyStates, paths
+from odtdsl.backends.exact.path_states import TooManyStates
+from odtdsl.backends.exact.paths import NEVER, paths
 from odtdsl.problem.ir.automata import on_paths
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Clause, Core, Used

@@ -32,7 +32,7 @@ from odtdsl.backends.exact.number_rules import (
     taken,
 )
 from odtdsl.backends.exact.packed import Packed
-from odtdsl.backends.exact.paths import TooManyStates
+from odtdsl.backends.exact.path_states import TooManyStates
 from odtdsl.backends.exact.raw_trees import from_raw, to_raw
 from odtdsl.backends.exact.ruled import MOST_FACTS, TooManyFacts
 from odtdsl.backends.needs import form_of

@@ -27,7 +27,8 @@ from odtdsl.backends.exact.lowering import (
     most_leaves,
     ruled_features,
 )
-from odtdsl.backends.exact.paths import Paths, TooManyStates, clauses_of, path_measures, paths
+from odtdsl.backends.exact.path_states import TooManyStates
+from odtdsl.backends.exact.paths import Paths, clauses_of, path_measures, paths
 from odtdsl.base import engine
 from odtdsl.base.frozen import dataclass
 from odtdsl.datasets.table import BoolArray, IntArray

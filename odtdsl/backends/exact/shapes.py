@@ -11,7 +11,8 @@ from __future__ import annotations
 from functools import cache
 
 from odtdsl.backends.exact.lowering import deepest_of, ruled_features
-from odtdsl.backends.exact.paths import TooManyStates, paths
+from odtdsl.backends.exact.path_states import TooManyStates
+from odtdsl.backends.exact.paths import paths
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Core, Used
 
