@@ -139,6 +139,14 @@ def test_dates_that_no_split_asks_for_are_not_read(folder: Path) -> None:
     assert "D148" in told.stderr
 
 
+def test_a_spec_that_reads_dates_as_texts_is_told(folder: Path) -> None:
+    assert odt("solve spec.odt --out tree.json").exit_code == 0
+    Path("plain.odt").write_text('data "rows.csv" target ill missing branch tree depth <= 1 minimize errors')
+    told = odt("audit plain.odt tree.json")
+    assert "U203" in told.stderr
+    assert "say `days` of this column" in " ".join(told.stderr.split())
+
+
 def test_frames_of_dates_predict_as_files_do(folder: Path) -> None:
     tree = odtdsl.parse(SPEC).solve().tree
     assert tree is not None

@@ -45,7 +45,7 @@ def encode_cells(column: RawColumn, type_: ColumnType, *, table: str = "the tabl
     """
     if type_.kind == "number":
         if column.numbers is None:
-            raise _not_a_number(column, table)
+            raise _not_a_number(column, table, type_)
         missing = column.missing | np.isnan(column.numbers)
         return Cells(numbers=column.numbers, codes=None, missing=missing)
     codes = level_codes(column, type_, table=table)
@@ -88,7 +88,7 @@ def as_number(text: str) -> float | None:
     return number if number is not None and math.isfinite(number) else None
 
 
-def _not_a_number(column: RawColumn, table: str) -> OdtError:
+def _not_a_number(column: RawColumn, table: str, type_: ColumnType) -> OdtError:
     bad = [
         (row, text)
         for row, text in enumerate(column.texts.tolist())
@@ -99,7 +99,12 @@ def _not_a_number(column: RawColumn, table: str) -> OdtError:
         "U203",
         f"column `{column.name}` of {table} must hold numbers: {row_place(row)} has {_quote(text)}",
         notes=[f"{len(bad)} of {len(column.texts)} cells are not finite numbers"],
-        helps=[(f"leave missing cells empty, or name their marker: {_marked(str(text))}")],
+        helps=[
+            f"leave missing cells empty, or name their marker: {_marked(str(text))}"
+            if type_.date is None
+            else "the model counts days: say `days` of this column in the data statement, as the "
+            "spec of the model does"
+        ],
     )
 
 
