@@ -141,7 +141,8 @@ def test_dates_that_no_split_asks_for_are_not_read(folder: Path) -> None:
 
 def test_a_spec_that_reads_dates_as_texts_is_told(folder: Path) -> None:
     assert odt("solve spec.odt --out tree.json").exit_code == 0
-    Path("plain.odt").write_text('data "rows.csv" target ill missing branch tree depth <= 1 minimize errors')
+    plain = 'data "rows.csv" target ill missing branch tree depth <= 1 minimize errors'
+    Path("plain.odt").write_text(plain)
     told = odt("audit plain.odt tree.json")
     assert "U203" in told.stderr
     assert "say `days` of this column" in " ".join(told.stderr.split())
