@@ -301,7 +301,7 @@ def test_a_limit_that_has_passed_leaves_milp_nothing_to_do_on_many_cells(
     """Rows are not even told apart; on few cells they are, for a bound."""
     from odtdsl.backends.milp import search
 
-    frame = {"x": list(range(40)), "y": ["a", "b"] * 20}
+    frame: dict[str, list[Any]] = {"x": list(range(40)), "y": ["a", "b"] * 20}
     core = normalize(parsed_frame(frame).rows)
     passed = Limits(deadline=time.monotonic() - 1)
     few = back_end("milp").solve(core, passed, None, None)
