@@ -368,6 +368,23 @@ def test_stages_follow_each_other_in_a_sequence_of_files(tmp_path: Path) -> None
     assert [stage.value for stage in result.stages][1] == best.stages[1].value
 
 
+def test_survival_goes_to_a_file_and_back(tmp_path: Path) -> None:
+    rows = {"a": [float(i) for i in range(30)], "m": [float(1 + i * 7 % 11) for i in range(30)]}
+    frame: dict[str, list[Any]] = {**rows, "e": [i % 3 > 0 for i in range(30)]}
+    spec = odtdsl.parse(
+        "data frame target survival m event e candidates a at quantiles 4 tree depth <= 2"
+        " minimize survival_loss then leaves"
+    )
+    path = tmp_path / "model.lp"
+    spec.compile(path, frame=frame, weighted=True)
+    assert "; it predicts " in path.read_text()
+    result = spec.decode(solved("highs", path), frame=frame, weighted=True)
+    assert result.audit is not None
+    assert result.audit.holds
+    for one, best in zip(result.stages, spec.solve(frame=frame).stages, strict=True):
+        assert float(one.value or 0) == pytest.approx(float(best.value or 0))
+
+
 def test_the_pyomo_model_is_solved_and_read_back() -> None:
     import pyomo.environ as pyo
 

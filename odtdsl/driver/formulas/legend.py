@@ -271,10 +271,10 @@ class Legend:
         """Of trees of numbers, what leaves may hold and predict."""
         names = self._rows.problem.target.names
         for index, one in enumerate(self.handed.row_sets):
-            said = ", ".join(
-                f"{printable(name)} = {rounded(value)}"
-                for name, value in zip(names, one.output, strict=True)
-            )
+            values = [rounded(value) for value in one.output]
+            if len(values) == len(names):  # else it is a hazard ratio
+                values = [f"{printable(n)} = {v}" for n, v in zip(names, values, strict=True)]
+            said = ", ".join(values)
             shown = ", ".join(f"p{x}" for x in one.patterns[:SHOWN_ROWS])
             many = len(one.patterns)
             more = "" if many <= SHOWN_ROWS else f", ... ({many} patterns)"
