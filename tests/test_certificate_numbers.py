@@ -104,3 +104,15 @@ def test_numbers_that_are_not_covered(tmp_path: Path) -> None:
         with pytest.raises(odtdsl.OdtError, match="P203") as refused:
             odtdsl.solve(f"{head} {spec}", frame=frame, using="exact", proof=tmp_path / "a.cert")
         assert reason in str(refused.value)
+
+
+@pytest.mark.parametrize("targets", [[0, 0, 0, 0], [1, 0, 1, 1]])
+def test_leaves_that_cost_more_than_all_squares(targets: list[int], tmp_path: Path) -> None:
+    """A price must not widen what is taken for equal."""
+    path = tmp_path / "a.cert"
+    spec = (
+        "data frame target y: number tree depth <= 2 minimize mse + 5 * leaves"
+        " rule two: forall leaf: size >= 2"
+    )
+    odtdsl.solve(spec, frame={"a": [1, 2, 3, 4], "y": targets}, using="exact", proof=path)
+    assert checked(path).stdout.endswith("certified: the tree is optimal\n")

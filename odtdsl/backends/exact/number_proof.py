@@ -136,7 +136,7 @@ def number_certificate(core: Core, depth: int, answer: RawAnswer, limits: Limits
     if answer.model is None:
         return b"".join(varints([depth, 1 << 52, 0, *rules]))
     assert isinstance(answer.model, RawLeaf | RawSplit), "a tree is asked for"
-    target = _units(core, units, answer.model) - _slack(core, units)
+    target = _units(core, units, answer.model) - _slack(core, units, depth)
     if target > 0 and (priced := _price_of_leaves(core, made, limits)) is not None:
         at, price = priced
         rules[at] = floor(price / units.unit)
@@ -150,11 +150,12 @@ def _units(core: Core, units: Whole, tree: RawTree) -> int:
     return units.units(Fraction(Evaluation(core, tree).stage_value(stage)), constant)
 
 
-def _slack(core: Core, units: Whole) -> int:
-    """Some less than a billionth of the loss of one leaf."""
+def _slack(core: Core, units: Whole, depth: int) -> int:
+    """Some less than a billionth of the squares of one leaf, and what leaves are rounded by."""
     from odtdsl.problem.ir.regression import TOLERANCE, fitted
 
-    return floor(_units(core, units, fitted(core, RawLeaf())) * TOLERANCE / 2)
+    squares = _units(core, units, fitted(core, RawLeaf())) - units.price
+    return floor(max(0, squares) * TOLERANCE / 2) + (3 << depth)
 
 
 def _price_of_leaves(core: Core, made: Ruled, limits: Limits) -> tuple[int, Fraction] | None:
