@@ -1,6 +1,6 @@
 """Faults planted in the engine: does a certificate ever vouch for a wrong answer?
 
-    python benchmarks/planted.py [--only WORD,WORD] [--problems 120] [--small] [--docs]
+    python benchmarks/planted.py [--only WORD,WORD] [--problems 120] [--of few] [--docs]
 
 Each fault is one edit of a copy of the sources, which is built in a temporary folder. The faulty
 engine then answers problems whose optima the intact engine found, and `odtcheck` checks what it
@@ -234,6 +234,75 @@ FAULTS = (
         "while (at < to && place(row[at]) <= one + 1) ++at;",
     ),
 )
+BITS, DEPTHS, RULED = (
+    "src/bit_search.cpp",
+    "include/odt/bit_depths.hpp",
+    "include/odt/ruled_weights.hpp",
+)
+OF_BIT_SETS = (
+    Fault(
+        "bit sets: a quarter that two tests make forgets rows",
+        DEPTHS,
+        "most[3] = std::max(most[3], view.totals[c] - a - b - ab);",
+        "most[3] = std::max(most[3], view.totals[c] - a - b);",
+    ),
+    Fault(
+        "bit sets: a test is skipped one step above its bound",
+        BITS,
+        "if (bound[0][t] + bound[1][t] + tolls[t] >= cutoff()) {",
+        "if (bound[0][t] + bound[1][t] + tolls[t] + 1 >= cutoff()) {",
+    ),
+    Fault(
+        "bit sets: a side is asked for one less than would be an improvement",
+        BITS,
+        "const Loss limit = upper - s.toll - s.value[1 - side];",
+        "const Loss limit = upper - s.toll - s.value[1 - side] - 1;",
+    ),
+    Fault(
+        "bit sets: a leaf is taken one step above the bound",
+        BITS,
+        "  if (leaf <= std::max(lower, least_split) ||",
+        "  if (leaf <= std::max(lower, least_split) + 1 ||",
+    ),
+    Fault(
+        "bit sets: rows that no test parts lose one more",
+        BITS,
+        "each_ * problem_.hopeless(view.members),",
+        "each_ * (problem_.hopeless(view.members) + 1),",
+    ),
+    Fault(
+        "bit sets: the first division of the leaves is left out",
+        BITS,
+        "for (int l = fewest; l <= most && best.value > lower; ++l) {",
+        "for (int l = std::min(fewest + 1, most); l <= most && best.value > lower; ++l) {",
+    ),
+    Fault(
+        "bit sets: depth three forgets the price of a leaf",
+        DEPTHS,
+        "loss[q] = std::min(loss[q] + 2 * price_,",
+        "loss[q] = std::min(loss[q] + price_,",
+    ),
+    Fault(
+        "bit sets: the last test above depth three is never tried",
+        BITS,
+        "while (k < n && best.value > lower) {",
+        "while (k + 1 < n && best.value > lower) {",
+    ),
+)
+OF_RULES = (
+    Fault(
+        "rules: the bound of multipliers is one too high",
+        RULED,
+        "return round_up(sum + offset - multipliers.constant, multipliers.scale);",
+        "return round_up(sum + offset - multipliers.constant, multipliers.scale) + 1;",
+    ),
+    Fault(
+        "rules: budgets are one step too small",
+        RULED,
+        "return objective * multipliers.scale + multipliers.constant - offset;",
+        "return (objective - 1) * multipliers.scale + multipliers.constant - offset;",
+    ),
+)
 
 
 # ---- what a faulty engine answers
@@ -297,7 +366,50 @@ def small_problems(count: int) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "\n".join(lines), frame
 
 
-def answers(engine: Path, count: int, out: Path, small: bool) -> None:
+def few_valued(count: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Features of two values, which are searched on bit sets."""
+    import numpy as np
+
+    stages = ("errors", "errors then leaves", "errors + 2 * leaves")
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        n, p = int(rng.integers(30, 150)), int(rng.integers(4, 9))
+        frame: dict[str, Any] = {f"x{i}": rng.integers(0, 2, n).astype(float) for i in range(p)}
+        frame["y"] = [f"c{k}" for k in rng.integers(0, int(rng.integers(2, 4)), n)]
+        frame["y"][:2] = ["c0", "c1"]
+        lines = [f"data frame target y: class tree depth <= {rng.integers(3, 6)}"]
+        lines.append(f"minimize {stages[seed % 3]}")
+        if rng.random() < 0.4:
+            lines.append(f"rule few: leaves <= {rng.integers(4, 12)}")
+        yield "\n".join(lines), frame
+
+
+def under_rules(count: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Rules on a measure of a class and of a group."""
+    import numpy as np
+
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(20, 60))
+        frame: dict[str, Any] = {f"x{i}": rng.integers(0, 6, n).astype(float) for i in range(3)}
+        frame["g"] = rng.integers(0, 2, n).astype(float)
+        frame["y"] = [f"c{k}" for k in rng.integers(0, 2, n)]
+        frame["y"][:2] = ["c0", "c1"]
+        lines = [
+            "data frame target y: class group these = g = 1",
+            f"tree depth <= {rng.integers(1, 4)}",
+            "minimize errors" + (" then leaves" if seed % 2 else ""),
+            f'rule one: recall("c0") >= {rng.integers(50, 90)}%',
+        ]
+        if seed % 3:
+            lines.append(f"rule two: accuracy(these) >= {rng.integers(50, 90)}%")
+        yield "\n".join(lines), frame
+
+
+PROBLEMS = {"all": problems, "small": small_problems, "few": few_valued, "rules": under_rules}
+
+
+def answers(engine: Path, count: int, out: Path, kind: str) -> None:
     """Solve with an engine, and write value and verdict of each problem."""
     import odtdsl.base
 
@@ -313,7 +425,7 @@ def answers(engine: Path, count: int, out: Path, small: bool) -> None:
     found: list[tuple[list[str] | None, str]] = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.cert"
-        for text, frame in (small_problems if small else problems)(count):
+        for text, frame in PROBLEMS[kind](count):
             path.unlink(missing_ok=True)
             try:
                 result = odtdsl.solve(
@@ -357,12 +469,12 @@ def built(build: Path) -> Path:
     return engine
 
 
-def answered(engine: Path, count: int, small: bool) -> list[tuple[list[str] | None, str]]:
+def answered(engine: Path, count: int, kind: str) -> list[tuple[list[str] | None, str]]:
     """The answers of an engine, in a process of its own; fewer where it crashes or hangs."""
     out = engine.with_name("answers.json")
     out.unlink(missing_ok=True)
     command: list[str | Path] = [sys.executable, __file__, "--engine", engine]
-    command += ["--problems", str(count), *(["--small"] if small else [])]
+    command += ["--problems", str(count), "--of", kind]
     with contextlib.suppress(subprocess.TimeoutExpired):
         subprocess.run([*command, "--out", out], timeout=300, capture_output=True, check=False)
     found: list[tuple[list[str] | None, str]] = []
@@ -396,29 +508,29 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", default="", help="faults whose text has one of these, by commas")
     parser.add_argument("--problems", type=int, default=120)
-    parser.add_argument("--small", action="store_true", help="tables of few rows and values")
+    parser.add_argument("--of", choices=PROBLEMS, default="all", help="kind of problems")
     parser.add_argument("--docs", action="store_true", help=f"write {PAGE.name}")
     parser.add_argument("--engine", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.engine is not None:
-        answers(args.engine, args.problems, args.out, args.small)
+        answers(args.engine, args.problems, args.out, args.of)
         return 0
     lines = [HEAD, ("---",) * len(HEAD)]
     with tempfile.TemporaryDirectory() as name:
         build = configured(Path(name))
-        intact = answered(built(build), args.problems, args.small)
+        intact = answered(built(build), args.problems, args.of)
         print("intact:", Counter(told for _, told in intact), flush=True)
         for line in lines:
             print("| " + " | ".join(line) + " |", flush=True)
-        for fault in FAULTS:
+        for fault in {"few": OF_BIT_SETS, "rules": OF_RULES}.get(args.of, FAULTS):
             if not any(word in fault.says for word in args.only.split(",")):
                 continue
             file = Path(name) / "solvers" / fault.file
             text = file.read_text(encoding="utf-8")
             assert fault.before in text, fault
             file.write_text(text.replace(fault.before, fault.after), encoding="utf-8")
-            lines.append(judged(fault, intact, answered(built(build), args.problems, args.small)))
+            lines.append(judged(fault, intact, answered(built(build), args.problems, args.of)))
             print("| " + " | ".join(lines[-1]) + " |", flush=True)
             file.write_text(text, encoding="utf-8")
     if args.docs:

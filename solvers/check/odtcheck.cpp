@@ -904,6 +904,27 @@ struct Stairs {
   Int sum(size_t t) const { return best(0, t) + best(1, t); }
 };
 
+// What the rows at lower places can lose together.
+vector<Int> upto(const View& v, size_t f, const vector<Int>& most) {
+  vector<Int> found(1, 0);
+  for (Index row : v.order[f]) found.push_back(found.back() + most[v.kind[row]]);
+  return found;
+}
+
+// What a leaf on the lower rows, or one on the others, loses at every place, with its price.
+vector<Int> leaves(const View& v, size_t f, bool right, const vector<vector<Int>>& loss,
+                   Int price) {
+  const size_t n = loss[0].size(), rows = v.rows();
+  vector<Int> sum(n, price), found(rows + 1, price);
+  for (size_t t = 1; t <= rows; ++t) {
+    const Int* row = loss[v.kind[v.order[f][right ? rows - t : t - 1]]].data();
+    Int least = sum[0] += row[0];
+    for (size_t l = 1; l < n; ++l) least = std::min(least, sum[l] += row[l]);
+    found[right ? rows - t : t] = least;
+  }
+  return found;
+}
+
 // ---- rules that only a whole tree, or the rows of a leaf, can break
 
 // What some rows count for each measure, if a leaf with this class holds them.
@@ -1024,20 +1045,14 @@ struct Fronts {
     reach += Wide{std::abs(price)} << p.depth;
   }
 
-  // The least weighted sums of a leaf on the lower rows, and of one on the others, at every place.
-  vector<Int> leaves(const View& v, size_t f, bool right) const {
-    const size_t n = p.classes.size(), rows = v.rows();
-    vector<Int> sum(n, price), found(rows + 1, price);
+  // The least weighted sums of a leaf on the lower rows, or of one on the others, at every place.
+  vector<Int> alone(const View& v, size_t f, bool right) const {
+    if (p.number.empty()) return leaves(v, f, right, weights, price);
+    vector<Int> found(v.rows() + 1, price);
     Moments moments;
-    for (size_t t = 1; !p.number.empty() && t <= rows; ++t) {
-      moments.add(p, v.kind[v.order[f][right ? rows - t : t - 1]]);
-      found[right ? rows - t : t] = price + scale * moments.loss(p);
-    }
-    for (size_t t = 1; p.number.empty() && t <= rows; ++t) {
-      const Int* weight = weights[v.kind[v.order[f][right ? rows - t : t - 1]]].data();
-      Int least = sum[0] += weight[0];
-      for (size_t l = 1; l < n; ++l) least = std::min(least, sum[l] += weight[l]);
-      found[right ? rows - t : t] = least;
+    for (size_t t = 1; t <= v.rows(); ++t) {
+      moments.add(p, v.kind[v.order[f][right ? v.rows() - t : t - 1]]);
+      found[right ? v.rows() - t : t] += scale * moments.loss(p);
     }
     return found;
   }
@@ -1052,7 +1067,7 @@ struct Fronts {
       if (v.cut[f][t]) place.push_back(t);
     if (depth == 1) {
       if (place.empty() || !p.ends[static_cast<size_t>(next)]) return;
-      const vector<Int> left = leaves(v, f, false), right = leaves(v, f, true);
+      const vector<Int> left = alone(v, f, false), right = alone(v, f, true);
       for (size_t t : place)
         if (left[t] + right[t] < limit) visit(t, left[t], right[t]);
       return;
@@ -1065,8 +1080,7 @@ struct Fronts {
       size_t from, to;
       Known low, high;
     };
-    vector<Int> upto(1, 0);
-    for (Index row : v.order[f]) upto.push_back(upto.back() + most[v.kind[row]]);
+    const vector<Int> lost_upto = upto(v, f, most);
     const Int least = price >= 0 ? price : price * (Int{1} << (depth - 1));
     vector<Open> open{{0, place.size(), {0, {least, least}}, {v.rows(), {least, least}}}};
     while (!open.empty()) {
@@ -1075,7 +1089,8 @@ struct Fronts {
       // MONO from fewer rows, DEL from more.
       const auto bound = [&](size_t t, int side) {
         const Known &fewer = side ? o.high : o.low, &more = side ? o.low : o.high;
-        const Int lost = side ? upto[t] - upto[more.at] : upto[more.at] - upto[t];
+        const Int lost =
+            side ? lost_upto[t] - lost_upto[more.at] : lost_upto[more.at] - lost_upto[t];
         return std::max({least, drops ? fewer.side[side] : least, more.side[side] - lost});
       };
       const auto closed = [&](size_t i) {
@@ -1107,7 +1122,7 @@ struct Fronts {
   // tree; or `limit`, where it is no less.
   Int least_of(const View& v, int depth, int state, Int limit) {
     ++nodes;
-    if (p.ends[static_cast<size_t>(state)]) limit = std::min(limit, leaves(v, 0, false).back());
+    if (p.ends[static_cast<size_t>(state)]) limit = std::min(limit, alone(v, 0, false).back());
     if (depth == 0) return limit;
     for (size_t f = 0; f < p.features.size(); ++f)
       if (p.after(state, f) >= 0)
@@ -1199,24 +1214,6 @@ struct Checker {
     throw Refused("a number of the certificate is too long");
   }
 
-  // The most that the rows at lower places lose.
-  vector<Int> most_upto(const View& v, size_t f) const {
-    vector<Int> upto(1, 0);
-    for (Index row : v.order[f]) upto.push_back(upto.back() + p.most[v.kind[row]]);
-    return upto;
-  }
-  // What a leaf on the lower rows, and one on the others, lose at every place, with its price.
-  vector<Int> leaves(const View& v, size_t f, bool right) const {
-    const size_t n = p.classes.size(), rows = v.rows();
-    vector<Int> sum(n, p.price), found(rows + 1, p.price);
-    for (size_t t = 1; t <= rows; ++t) {
-      const Int* loss = p.loss[v.kind[v.order[f][right ? rows - t : t - 1]]].data();
-      Int least = sum[0] += loss[0];
-      for (size_t l = 1; l < n; ++l) least = std::min(least, sum[l] += loss[l]);
-      found[right ? rows - t : t] = least;
-    }
-    return found;
-  }
   bool open(const View& v, size_t f, size_t t, Int least) const {
     return v.cut[f][t] && static_cast<Int>(t) >= least && static_cast<Int>(v.rows() - t) >= least;
   }
@@ -1324,13 +1321,14 @@ struct Checker {
 
   // At most two levels: a leaf, a split, and TWO.
   void low(const View& v, int depth, Int most_leaves, int state, Int least, Int target) {
-    const Int alone = leaves(v, 0, false).back();
+    const Int alone = leaves(v, 0, false, p.loss, p.price).back();
     demand(alone >= target, "a leaf loses less than is claimed");
     if (depth == 0) return;
     vector<vector<Int>> leaf[2];  // by feature, if it may be tested
     for (size_t f = 0; f < p.features.size(); ++f)
       for (int side = 0; side < 2; ++side)
-        leaf[side].push_back(p.after(state, f) < 0 ? vector<Int>() : leaves(v, f, side));
+        leaf[side].push_back(p.after(state, f) < 0 ? vector<Int>()
+                                                   : leaves(v, f, side, p.loss, p.price));
     demand(stump(v, leaf, least) >= target, "a single split loses less than is claimed");
     if (depth == 1) return;
     if (!sampled("TWO")) return;
@@ -1383,7 +1381,7 @@ struct Checker {
         }
       };
       for (size_t i = 0; i < features.size(); ++i) {
-        stairs.emplace_back(most_upto(v, features[i]), p.price, least);
+        stairs.emplace_back(upto(v, features[i], p.most), p.price, least);
         stairs[i].add(false, 0, v.rows(), flat);
         stairs[i].add(false, 1, 0, flat);
         refresh(i);
@@ -1487,7 +1485,8 @@ struct Checker {
   // all others. WHOLE: a bound for trees of one level less on all rows.
   void split(View& v, int depth, Int most_leaves, int state, Int least, Int target) {
     rules.insert("SPLIT");
-    demand(leaves(v, 0, false).back() >= target, "a leaf loses less than is claimed");
+    demand(leaves(v, 0, false, p.loss, p.price).back() >= target,
+           "a leaf loses less than is claimed");
     const bool sized = least > 1;
     const Int flat = read(), half = Int{1} << (depth - 1);
     if (flat) {
@@ -1501,7 +1500,7 @@ struct Checker {
         const int next = p.after(state, f);
         if (next < 0) rules.insert("PATH");
         if (next < 0 || std::count(v.cut[f].begin(), v.cut[f].end(), 1) == 0) continue;
-        Stairs s(most_upto(v, f), p.price, least);
+        Stairs s(upto(v, f, p.most), p.price, least);
         s.add(sized, 0, v.rows(), flat);
         s.add(sized, 1, 0, flat);
         Int cut = -1;
