@@ -49,7 +49,7 @@ export function drawCurve(parent, curve, take) {
     });
     svg.append(dot, made("text", { x: x(one.measure), y: y(value(one)) - 11, "text-anchor": "middle" },
       `${shown(value(one))}`));
-    if (x(one.measure) - last >= 34) {
+    if (x(one.measure) - last >= 52) {
       last = x(one.measure);
       svg.append(made("text", { x: last, y: height - edge * 1.5 + 15, "text-anchor": "middle" },
         `${shown(curve.percent ? 100 * one.measure : one.measure)}${curve.percent ? "%" : ""}`));
