@@ -60,6 +60,16 @@ def test_a_row_has_id_class_probabilities_leaf_and_other_columns(tree):
     assert shares == model.predict_proba(table).tolist()
 
 
+def test_the_id_of_the_spec_is_written_first(tree):
+    named = tree.parent / "s.odt"
+    rows = tree.parent / "rows.csv"
+    done = odt("predict", named, tree, rows)
+    assert done.stdout.splitlines()[0] == "name,ill"
+    assert odt("predict", named, tree, rows, "--id", "sex").stdout.startswith("sex,ill\n")
+    (tree.parent / "unnamed.csv").write_text("sex,age\nf,30\n")
+    assert odt("predict", named, tree, tree.parent / "unnamed.csv").stdout.startswith("ill\n")
+
+
 def test_the_target_may_be_passed_through(tree):
     done = odt("predict", tree, tree.parent / "rows.csv", "--columns", "*", "--json")
     told = json.loads(done.stdout)

@@ -9,7 +9,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
@@ -18,7 +18,7 @@ import click
 from odtdsl.base.diagnostics.model import error
 from odtdsl.interfaces.cli.commands import Argument, Force, Json, Option
 from odtdsl.interfaces.cli.common import OK, print_json
-from odtdsl.interfaces.cli.models import OnRows
+from odtdsl.interfaces.cli.models import OnRows, written
 from odtdsl.interfaces.cli.outputs import check_outputs
 
 if TYPE_CHECKING:
@@ -42,7 +42,10 @@ class Predict(OnRows):
         Argument(help="Rows: CSV, TSV, Excel, Parquet or ARFF; `-` for CSV from standard input."),
     ]
     id_column: Annotated[
-        str | None, Option("--id", help="Write this column of the rows first, as their name.")
+        str | None,
+        Option(
+            "--id", help="Write this column of the rows first, as their name; default that of SPEC."
+        ),
     ] = None
     probabilities: Annotated[
         bool, Option("--probabilities", help="Write the share of each class in the leaf.")
@@ -126,6 +129,7 @@ class Predict(OnRows):
     def _passed(self, table: Table) -> list[str]:
         """The columns of the rows that are written too, each once."""
         named = [] if self.id_column is None else [self.id_column]
+        named += [one for one in self._names_of_rows if one in table.columns and not named]
         for words in self.columns or ():
             if words == "*":
                 named += table.columns
@@ -136,6 +140,12 @@ class Predict(OnRows):
             if name not in table.columns:
                 raise _no_column(name, table)
         return list(dict.fromkeys(named))
+
+    @cached_property
+    def _names_of_rows(self) -> list[str]:
+        """The `id` of the spec, if there is one."""
+        found = None if self.spec is None else written(self.spec).id_column
+        return [] if found is None else [found]
 
     def _as_json(self, saved: Predictor, parts: Sequence[Part]) -> dict[str, Any]:
         from odtdsl.predictors.leaves import leaves_of
