@@ -189,7 +189,9 @@ def test_exports_say_what_they_take(folder: Path, to: str) -> None:
         return
     shows = to in ("text", "mermaid", "questionnaire")
     assert ("days since 1970-01-01" in told.stderr) != shows
-    assert (b"2021-07-1" in Path("written").read_bytes()) == shows
+    written = Path("written").read_bytes()
+    assert (b"2021-07-1" in written) == shows
+    assert (b"on or before 2021-07-1" in written) == (to == "questionnaire")
 
 
 @pytest.mark.parametrize("seed", range(scaled(40)))

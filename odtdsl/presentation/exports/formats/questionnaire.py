@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from odtdsl.datasets.dataset import Day
 from odtdsl.predictors.wording import (
     label_text,
     number_text,
@@ -264,6 +265,8 @@ def _question(plan: Plan, fork: Fork, left: int, right: int) -> dict[str, Any]:
 def _asked(name: str, question: CellTest) -> str:
     condition = question.condition
     if isinstance(condition, AtMost):
+        if isinstance(condition.value, Day):
+            return f"Is {name} on or before {condition.value}?"
         return f"Is {name} at most {value_text(condition.value)}?"
     if isinstance(condition, Within):
         return f"Is {name} {_between(condition)}?"
