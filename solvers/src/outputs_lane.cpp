@@ -132,6 +132,7 @@ OutputLane::OutputLane(const OutputRows& data, Control& control, std::size_t lea
       values_(data),
       stumps_(data, values_, control, counters_, leaf_rows, tolerance),
       pairs_(data, leaf_rows),
+      depth_two_(data, control, leaf_rows),
       side_(data.problem.base.rows) {}
 
 Counters OutputLane::counters() const {
@@ -169,7 +170,8 @@ OutputAnswer OutputLane::solve(const OutputNode& node, const OutputAsk& ask, dou
   } else {
     if (rules_.strict(ask.state))
       answer = ruled(node, ask, single, upper);
-    else
+    else if (!depth_two_.tells(shape, ask.state, node.rows) ||
+             !of_scans(node, ask, single, upper, answer))
       branch(node, ask, upper, answer);
     answer.least = std::min(answer.value, upper);
   }
@@ -185,6 +187,41 @@ OutputAnswer OutputLane::of_pairs(const OutputNode& node, int state, double uppe
   answer.lower = answer.least = pairs_.best(node, state, answer.plan);
   if (answer.lower < upper) answer.value = answer.lower;
   return answer;
+}
+
+// The scans say what the best tree loses and where it splits first; its sides are found from there.
+// False where rounding leaves no such tree.
+bool OutputLane::of_scans(const OutputNode& node, const OutputAsk& ask, double single, double upper,
+                          OutputAnswer& answer) {
+  ++counters_.depth_two;
+  Plan plan;
+  const double found = depth_two_.best(node, ask.shape, ask.state, single, plan),
+               limit = found + 1e-9 * (std::fabs(found) + single) + 8 * tolerance_;
+  const PlanNode& first = plan.nodes.front();
+  if (found - tolerance_ >= upper) {
+    answer = OutputAnswer{};
+  } else if (first.feature >= 0) {
+    const std::uint32_t f = static_cast<std::uint32_t>(first.feature);
+    const std::uint32_t *rank = data_.problem.base.ranks(f), *rows = node.of(f);
+    const std::size_t place = static_cast<std::size_t>(
+        std::partition_point(rows, rows + node.rows,
+                             [&](std::uint32_t row) { return rank[row] < first.bound; }) -
+        rows);
+    const int leaves = plan.nodes[static_cast<std::size_t>(first.left)].stump ? 2 : 1;
+    const double price = data_.problem.leaf_price;
+    const OutputFrontier::Span span{f,     0,    0, 0, std::max(leaves, ask.shape.leaves - 2),
+                                    price, price};
+    OutputAnswer sides[2];
+    evaluate(node, ask, span, place, limit, sides);
+    OutputAnswer made;
+    made.value = joined(data_, node, span, place, limit, sides, made.plan);
+    if (made.value == kUnbounded) return false;
+    answer = made.value < upper ? made : OutputAnswer{};
+  } else if (first.stump) {
+    answer = stump(node, {{1, 2}, ask.state, ask.level}, single, upper);
+  }
+  answer.lower = std::max(0.0, std::min(answer.value, found) - tolerance_);
+  return true;
 }
 
 // The best tree under relaxed rules bounds the others, and often keeps the rules.

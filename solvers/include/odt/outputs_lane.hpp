@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "odt/outputs_depth_two.hpp"
 #include "odt/outputs_pairs.hpp"
 #include "odt/outputs_stumps.hpp"
 #include "odt/plan.hpp"
@@ -109,6 +110,8 @@ class OutputLane {
     return values_.leaf({node.of(0), node.rows, node.sums.data()}, kUnbounded);
   }
   OutputAnswer leaf_of(const OutputPart& part, int state, double single, double upper);
+  bool of_scans(const OutputNode& node, const OutputAsk& ask, double single, double upper,
+                OutputAnswer& answer);
   OutputAnswer of_pairs(const OutputNode& node, int state, double upper);
   OutputAnswer ruled(const OutputNode& node, const OutputAsk& ask, double single, double upper);
   OutputAnswer stump(const OutputNode& node, const OutputAsk& ask, double single, double upper);
@@ -130,6 +133,7 @@ class OutputLane {
   OutputValues values_;
   OutputStumps stumps_;
   OutputPairs pairs_;
+  OutputDepthTwo depth_two_;
   std::vector<std::unique_ptr<Level>> levels_;
   std::vector<char> side_;
   std::vector<double> sums_[2];
