@@ -194,15 +194,22 @@ void OutputFronts::leaf(const OutputNode& node, const OutputAsk& ask, double bud
     predicted_.resize(before);
 }
 
+OutputFronts::Key OutputFronts::key_of(const PointSet& set, const OutputAsk& ask) {
+  return {set, ask.shape.depth, ask.shape.leaves, ask.state, context(ask.level)};
+}
+
+// What is known of such rows, if that is all below the budget; else null.
+OutputFronts::Front OutputFronts::recall(const PointSet& set, const OutputAsk& ask, double budget) {
+  if (limited(ask)) return nullptr;
+  const auto at = known_.find(key_of(set, ask));
+  return at != known_.end() && at->second.budget >= budget ? at->second.front : nullptr;
+}
+
 // All sub-trees below the budget that none dominates.
 OutputFronts::Front OutputFronts::solve(const OutputNode& node, const OutputAsk& ask,
                                         double budget) {
   poll(node.rows * data_.problem.base.features);
-  const bool limited = monotone_ && !monotone_->limits(static_cast<int>(ask.level)).empty();
-  const Key key{node.set, ask.shape.depth, ask.shape.leaves, ask.state, context(ask.level)};
-  if (const auto at = known_.find(key);
-      !limited && at != known_.end() && at->second.budget >= budget)
-    return at->second.front;
+  if (Front known = recall(node.set, ask, budget)) return known;
   const Front front = std::make_shared<NumberFront>(front_at(ask.level));
   leaf(node, ask, budget, *front);
   const bool splits = ask.shape.depth > 0 && ask.shape.leaves > 1 && node.rows > 1 &&
@@ -212,10 +219,10 @@ OutputFronts::Front OutputFronts::solve(const OutputNode& node, const OutputAsk&
     stumps(node, ask, budget, *front);
   else if (splits && lane_.solve(node, ask, limit(ask, budget)).least < limit(ask, budget))
     branch(node, ask, budget, *front);
-  if (limited) return front;
+  if (limited(ask)) return front;
   // Where a goal is to be less than the best known one, less may be left later: that is sound.
   bytes_ += front->bytes() + sizeof(Known) + 64;
-  known_[key] = {budget, front};
+  known_[key_of(node.set, ask)] = {budget, front};
   return front;
 }
 
@@ -284,9 +291,15 @@ void OutputFronts::cut(const OutputNode& node, const OutputAsk& ask,
   if (low[0] + low[1] >= room) return;
   while (levels_.size() <= ask.level) levels_.push_back(std::make_unique<Level>());
   Level& here = *levels_[ask.level];
-  node.part(data_, span.feature, place, here.left, here.right, side_);
-  const int first = here.left.rows <= here.right.rows ? 0 : 1;
+  PointSet sets[2];
+  node.sets(data_, span.feature, place, sets);
+  const int first = 2 * place <= node.rows ? 0 : 1;
   const OutputNode* part[2] = {&here.left, &here.right};
+  bool made = false;
+  const auto make = [&] {
+    if (!made) node.part(data_, span.feature, place, here.left, here.right, side_);
+    made = true;
+  };
   const int level = static_cast<int>(ask.level);
   if (monotone_) {
     const std::uint32_t* rows = node.of(span.feature);
@@ -295,7 +308,11 @@ void OutputFronts::cut(const OutputNode& node, const OutputAsk& ask,
   Front found[2];
   for (int s : {first, 1 - first}) {
     if (monotone_) monotone_->enter(level, s, monotone_->limits_of(level, s));
-    found[s] = solve(*part[s], asked[s], room - low[1 - s]);
+    found[s] = recall(sets[s], asked[s], room - low[1 - s]);
+    if (!found[s]) {
+      make();
+      found[s] = solve(*part[s], asked[s], room - low[1 - s]);
+    }
     if (found[s]->empty()) return;
     low[s] = std::max(low[s], found[s]->least());
     if (low[0] + low[1] >= room) return;
@@ -303,6 +320,7 @@ void OutputFronts::cut(const OutputNode& node, const OutputAsk& ask,
   if (monotone_) split.threshold = monotone_->threshold(level);
   if (!monotone_ || monotone_->facts_of(span.feature) == 0)
     return join(ask, split, *found[0], *found[1], budget, front);
+  make();
   untangle(ask, asked, split, {node.of(0), node.of(0) + node.rows}, found, budget, front);
 }
 

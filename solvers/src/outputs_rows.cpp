@@ -102,6 +102,16 @@ void OutputNode::make_root(const OutputRows& data) {
   }
 }
 
+void OutputNode::sets(const OutputRows& data, std::size_t f, std::size_t place,
+                      PointSet (&sides)[2]) const {
+  const int few = 2 * place <= rows ? 0 : 1;
+  sides[0] = sides[1] = PointSet{};
+  for (std::size_t i = few == 0 ? 0 : place; i < (few == 0 ? place : rows); ++i)
+    sides[few].toggle(data.hash[of(f)[i]]);
+  sides[1 - few] = set;
+  sides[1 - few].toggle(sides[few]);
+}
+
 void OutputNode::part(const OutputRows& data, std::size_t f, std::size_t place, OutputNode& left,
                       OutputNode& right, std::vector<char>& side) const {
   left.rows = place;

@@ -109,6 +109,12 @@ class OutputFronts {
   };
 
   Front solve(const OutputNode& node, const OutputAsk& ask, double budget);
+  Front recall(const PointSet& set, const OutputAsk& ask, double budget);
+  Key key_of(const PointSet& set, const OutputAsk& ask);
+  // Whether limits from above decide on a node's trees, so that none are remembered.
+  bool limited(const OutputAsk& ask) const {
+    return monotone_ && !monotone_->limits(static_cast<int>(ask.level)).empty();
+  }
   void leaf(const OutputNode& node, const OutputAsk& ask, double budget, NumberFront& front);
   void branch(const OutputNode& node, const OutputAsk& ask, double budget, NumberFront& front);
   void by_pairs(const OutputNode& node, const OutputAsk& ask, double budget, NumberFront& front);

@@ -45,7 +45,8 @@ struct OutputNode {
   const std::uint32_t* of(std::size_t f) const { return order.data() + f * rows; }
 
   void make_root(const OutputRows& data);
-  // The first `place` rows of a feature's order, and the others.
+  // The first `place` rows of a feature's order, and the others: as sets, and as nodes.
+  void sets(const OutputRows& data, std::size_t f, std::size_t place, PointSet (&sides)[2]) const;
   void part(const OutputRows& data, std::size_t f, std::size_t place, OutputNode& left,
             OutputNode& right, std::vector<char>& side) const;
 };
