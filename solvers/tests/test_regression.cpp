@@ -127,7 +127,9 @@ CASE(four_clusters_are_bounded_closely) {
     if (n >= 5) CHECK(bound >= 0.98 * best - 1e-9);
     CHECK(four.bound(price, best / 2, -1e300) <= best + 1e-9);
     CHECK(four.bound(price, 1e300, best * 2) <= best + 1e-9);
-    ClusterBound clusters;
+    const Options endless;
+    Control control(endless);
+    ClusterBound clusters(control);
     CHECK(std::fabs(clusters(n, 4, price, cost) - best) <= 1e-9);
   }
 }
