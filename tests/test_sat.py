@@ -91,13 +91,15 @@ def test_a_start_that_is_best_leaves_the_later_stages_to_the_search() -> None:
     assert [x.value for x in again.stages] == [x.value for x in best.stages]
 
 
-@pytest.mark.parametrize("most", range(6))
-def test_a_counter_bounds_just_what_it_counts(most: int) -> None:
+@pytest.mark.parametrize(
+    ("size", "most"), [(size, most) for size in (1, 2, 5, 7) for most in range(size + 2)]
+)
+def test_a_counter_bounds_just_what_it_counts(size: int, most: int) -> None:
     formula = Formula()
-    literals = [formula.variable("x") for _ in range(5)]
+    literals = [formula.variable("x") for _ in range(size)]
     counter = Counter(formula, literals, most)
     with Solver("minisat22", bootstrap_with=formula.clauses) as solver:
-        for bound, bits in product(range(most + 1), product((0, 1), repeat=5)):
+        for bound, bits in product(range(most + 1), product((0, 1), repeat=size)):
             chosen = [x if bit else -x for x, bit in zip(literals, bits, strict=True)]
             bounded = counter.at_most(bound)
             assumed = [*chosen, *([] if bounded is None else [bounded])]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter as Multiset
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import gcd, prod
 
 from odtdsl.backends.clauses.formula import Bound, Formula
@@ -97,24 +98,42 @@ def _count(formula: Formula, literals: list[int], most: int, guard: tuple[int, .
 class Counter:
     """A totalizer of literals whose bound can fall from `most`: every bound is one literal.
 
+    Neighbours are added up first: where the literals are slots of a tree, every sum is that of a
+    subtree, and what a solver learns of one stays in it.
+
     Source: Bailleux and Boufkhad, "Efficient CNF encoding of Boolean cardinality constraints"
     (CP 2003).
     """
 
     def __init__(self, formula: Formula, literals: list[int], most: int) -> None:
-        from pysat.card import ITotalizer
+        self.most, self._count, self._formula = most, len(literals), formula
+        counts = [[literal] for literal in literals]
+        while len(counts) > 1:
+            pairs = zip(counts[::2], counts[1::2], strict=False)
+            counts = [self._both(*pair) for pair in pairs] + counts[len(counts) // 2 * 2 :]
+        self._at_least = counts[0] if counts else []
 
-        self.most, self._count = most, len(literals)
-        made = ITotalizer(lits=literals, ubound=min(most, len(literals)), top_id=formula.top)
-        formula.counted(made.top_id, "of a counter")
-        formula.extend(made.cnf.clauses)
-        self._above = list(made.rhs)
-        made.delete()
+    def _both(self, left: list[int], right: list[int]) -> list[int]:
+        """Literals that so many of both sides, from 1 to the first that is too many, are true."""
+        formula = self._formula
+        found = formula.block(
+            lambda index: f"{index + 1} of a counter for {title}",
+            min(len(left) + len(right), self.most + 1),
+        ).tolist()
+        title = formula.groups[-1].title if formula.groups else ""
+        formula.extend(
+            (*(-one for one in (*left[i - 1 : i], *right[j - 1 : j])), found[i + j - 1])
+            for i in range(len(left) + 1)
+            for j in range(len(right) + 1)
+            if 0 < i + j <= len(found)
+        )
+        formula.extend((-more, less) for less, more in pairwise(found))
+        return found
 
     def at_most(self, most: int) -> int | None:
         """The literal that bounds the count; None where nothing exceeds the bound."""
         assert most <= self.most, "the counter does not count so far"
-        return -int(self._above[most]) if most < self._count else None
+        return -self._at_least[most] if most < self._count else None
 
 
 def _weigh(
