@@ -11,6 +11,7 @@ from sat_trees import without_start
 import odtdsl
 from odtdsl.backends.base import Limits
 from odtdsl.backends.clauses.formula import Formula
+from odtdsl.backends.clauses.lowering import Lowered, shape_of
 from odtdsl.backends.clauses.sums import Counter
 from odtdsl.backends.sat.backend import Sat
 from odtdsl.base.diagnostics.model import OdtError
@@ -118,3 +119,27 @@ def test_sums_beyond_the_encoder_are_refused() -> None:
     with pytest.raises(OdtError) as caught:
         odtdsl.solve(spec, frame=frame, using="sat")
     assert caught.value.diagnostics[0].code == "B220"
+
+
+def test_rows_that_no_test_tells_apart_go_the_same_way() -> None:
+    """They have their variables in common, and demands of each still hold."""
+    frame = {"a": [0, 1, 0, 1, 0], "b": [5, 5, 5, 5, 6], "y": ["p", "n", "n", "n", "p"]}
+    spec = "data frame target y: class feature *: number tree depth <= 2 minimize errors"
+    core = normalize(odtdsl.parse(spec).analyse(frame=frame).rows)
+    lowered = Lowered(core, 2, shape_of(core))
+    right = lowered.tree.right
+    assert (right[2] == right[0]).all()
+    assert (right[3] == right[1]).all()
+    assert len({int(way[0]) for way in right.values()}) == 3
+    said = [group.title for group in lowered.formula.groups]
+    assert "row 2 goes where row 0 goes: no test tells them apart" in said
+    for rule, status, errors in (
+        ("", "optimal", 1),
+        ("rule r: different_leaf(0, 2)", "infeasible", None),
+        ("rule r: same_leaf(0, 2)", "optimal", 1),
+        ("rule r: forall leaf: size >= 3", "optimal", 2),
+    ):
+        found = odtdsl.solve(f"{spec} {rule}", frame=frame, using="sat")
+        other = odtdsl.solve(f"{spec} {rule}", frame=frame, using="exact")
+        assert (found.status, found.status) == (status, other.status)
+        assert errors is None or found.objective == other.objective == errors

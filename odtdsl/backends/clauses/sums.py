@@ -116,7 +116,7 @@ class Counter:
     def _both(self, left: list[int], right: list[int]) -> list[int]:
         """Literals that so many of both sides, from 1 to the first that is too many, are true."""
         formula = self._formula
-        found = formula.block(
+        found: list[int] = formula.block(
             lambda index: f"{index + 1} of a counter for {title}",
             min(len(left) + len(right), self.most + 1),
         ).tolist()

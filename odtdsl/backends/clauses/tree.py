@@ -101,6 +101,7 @@ class TreeCode:
         self.families = [i for i, family in enumerate(core.families) if family.n_tests]
         self.rows_in: list[int] = []
         self.right: dict[int, IntArray] = {}
+        self._first: dict[tuple[int, ...], int] = {}
         self.uncounted: list[int] = []
         self._idle = idle
         formula, names, nodes = self.formula, self.names, 2**depth - 1
@@ -243,14 +244,23 @@ class TreeCode:
     # ---- rows
 
     def add_row(self, row: int) -> None:
-        """The path of a training row; what its leaf must predict is for the caller to say."""
+        """The path of a training row; what its leaf must predict is for the caller to say.
+
+        Rows that no test tells apart go the same way, and have its variables in common.
+        """
         if row in self.right:
             return
+        self.rows_in.append(row)
         formula = self.formula
+        kind = tuple(int(self.core.families[f].codes[row]) for f in self.families)
+        if (first := self._first.setdefault(kind, row)) != row:
+            twin = self.names.row(first)
+            formula.group(f"{self.names.row(row)} goes where {twin} goes: no test tells them apart")
+            self.right[row] = self.right[first]
+            return
         name = self.names.row(row)
         way = formula.block(lambda level: f"{name} goes right at level {level}", self.depth)
         self.right[row] = way
-        self.rows_in.append(row)
         formula.group(f"{name} goes where the tests send it")
         turns = self._turns(row) if self.depth else []
         for level in range(self.depth):
