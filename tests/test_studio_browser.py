@@ -202,6 +202,8 @@ def test_every_control_by_keyboard_alone(visit: tuple[Any, Server]) -> None:
 
 
 def test_several_objectives_and_a_killed_solver(visit: tuple[Any, Server]) -> None:
+    from selenium.webdriver.common.keys import Keys
+
     browser, server = visit
     text = SPEC.replace("errors\n", "errors then leaves\n").replace("size >= 1", "size >= 2")
     (server.folder / "then.odt").write_text(text, encoding="utf-8")
@@ -222,6 +224,11 @@ def test_several_objectives_and_a_killed_solver(visit: tuple[Any, Server]) -> No
         until(lambda: "hard.odt" in browser.title)
         element("solve").click()
         until(lambda: element("tree").find_elements("tag name", "svg"))
+        element("stop").send_keys(Keys.ENTER)
+        shows(element, "state", "stopped")
+        element("go-on").send_keys(Keys.ENTER)
+        shows(element, "line", "--start=hard.start.json")
+        until(lambda: element("progress").text and element("stop").is_enabled())
         os.kill(solver_of(server), signal.SIGKILL)
         shows(element, "state", "ended from outside")
         assert element("solve").is_enabled()
