@@ -408,3 +408,20 @@ def test_bytes_crash_nothing_with_sanitizers(tmp_path: Path) -> None:
         assert told.returncode in (0, 1, 2), told.stderr
         assert "runtime error" not in told.stderr
         path.write_bytes(whole)
+
+
+def test_rows_that_lose_nothing_are_certified_with_the_others(tmp_path: Path) -> None:
+    """A test may part such a row only; bit sets do not know it, so they keep no log then."""
+    frame: dict[str, Any] = {
+        "a": [0, 0, 0.5, 0],
+        "b": [1, 0, 0, 1],
+        "y": list("nyzz"),
+        "w": [1, 2, 0, 2],
+    }
+    spec = (
+        "data frame target y: class weight w candidates b at bins 2"
+        " tree depth <= 3 minimize errors + leaves"
+    )
+    path = tmp_path / "a.cert"
+    assert odtdsl.solve(spec, frame=frame, using="exact", proof=path).status == "optimal"
+    assert checked(path).stdout.endswith("certified: the tree is optimal\n")

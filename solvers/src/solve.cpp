@@ -133,9 +133,17 @@ std::optional<RootAnswer> prove_on_bits(const Dataset& data, Control& control, R
   return BitSearch<std::int32_t>(bits, control, cache).run(result, start);
 }
 
+// Whether bit sets can keep a log: tests are told apart there by rows that can lose something, and
+// in a certificate by all rows.
+static bool logs_bits(const Dataset& data) {
+  bool all = data.problem.paths.weight.empty();
+  for (std::size_t i = 0; all && i < data.problem.rows; ++i) all = data.loss.most(i) > 0;
+  return all;
+}
+
 RootAnswer prove(const Dataset& data, Control& control, Result& result, const RootAnswer& start) {
   const Problem& p = data.problem;
-  if (!control.log || p.paths.weight.empty())
+  if (!control.log || logs_bits(data))
     if (const auto answer = prove_on_bits(data, control, result, start)) return *answer;
   result.method = "sorted";
   const bool narrow = *std::max_element(p.distinct.begin(), p.distinct.end()) < 65535;
