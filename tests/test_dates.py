@@ -285,3 +285,13 @@ def test_dates_in_a_column_of_objects_may_be_missing(gone: Any) -> None:
     cells = [datetime.date(1950, 1, 1), gone, np.datetime64("1960-01-01"), pd.Timestamp(0)]
     told = result.tree.predict({"seen": pd.Series(cells, dtype=object)})
     assert list(told) == ["a", "b", "a", "b"]
+
+
+def test_dates_may_be_categories() -> None:
+    stamps = pd.Series(pd.to_datetime(["1969-12-30", "1970-01-02", None, "1969-12-30"]))
+    frame = pd.DataFrame({"seen": stamps.astype("category"), "y": ["a", "b", "b", "a"]})
+    spec = "data frame, days {seen} target y missing branch tree depth <= 1 minimize errors"
+    result = odtdsl.solve(spec, frame=frame)
+    assert result.objective == 0
+    assert result.tree is not None
+    assert list(result.tree.predict(frame)) == ["a", "b", "b", "a"]

@@ -153,7 +153,7 @@ def as_texts(values: Any) -> Any:
             texts = series.dt.to_string("%Y-%m-%d").to_list()
             gone = series.is_null().to_list()
             return [None if null else text for text, null in zip(texts, gone, strict=True)]
-        if series.dtype != nw.Object:
+        if series.dtype not in (nw.Object, nw.Categorical):
             return values
         values = series.to_list()
     if isinstance(values, (list, tuple)) or (
