@@ -1707,8 +1707,9 @@ int run(const string& file, const string& text, const char* steps, const string&
     std::printf("refused at step %lld: %s\n", static_cast<Long>(check.steps), why.what());
     return 1;
   }
-  std::printf("steps: %lld, of them %lld checks of depth two", static_cast<Long>(check.steps),
-              static_cast<Long>(check.pairs));
+  std::printf("steps: %lld, of them %lld %s", static_cast<Long>(check.steps),
+              static_cast<Long>(check.pairs),
+              p.ruled ? "tests of the root" : "checks of depth two");
   if (check.skipped) std::printf(", %lld left out", static_cast<Long>(check.skipped));
   std::printf("\nrules:");
   for (const string& rule : check.rules) std::printf(" %s", rule.c_str());
