@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from dataclasses import replace
@@ -216,12 +217,16 @@ def test_a_pyomo_model_is_altered_solved_and_decoded(monkeypatch: pytest.MonkeyP
     """Its audit holds; a rule that was taken away is checked all the same.
 
     Pyomo must not take the process's own output: it gives up where a child or another thread of
-    the tests holds that, too, or where a busy machine keeps its readers waiting.
+    the tests holds that, too, or where a busy machine keeps its readers waiting. And its log goes
+    to what was the error stream when it was imported, which the tests may have closed since.
     """
     import pyomo.environ as pyo
     from pyomo.common import tee
 
     monkeypatch.setattr(tee, "OVERRIDE_CAPTURE_OUTPUT", tee.CaptureOutputMode.DISABLE)
+    for handler in logging.getLogger("pyomo").handlers:
+        if isinstance(handler, logging.StreamHandler):
+            monkeypatch.setattr(handler, "stream", sys.__stderr__)
     model = odtdsl.compile(SPEC, to="pyomo")
     assert len(model.rule_two) == 1
     with pytest.raises(OdtError) as caught:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from odtdsl.compiler import Analysis
 
 
+_FARTHEST = float(np.finfo(np.float32).max)
+"""CART keeps numbers as float32: those beyond are taken for the farthest there is."""
+
+
 class Cart:
     """A tree that CART grows from the rows, features and weights of a spec, as deep as its trees.
 
@@ -88,7 +92,7 @@ def _columns(
 ) -> FloatArray:
     """A feature as columns of numbers: (n_rows, 1), or one column for each level of a category."""
     if numbers is not None:
-        return numbers[:, None]
+        return np.clip(numbers, -_FARTHEST, _FARTHEST)[:, None]
     assert codes is not None, "a column holds numbers or codes"
     if feature.type.kind == "ordered":
         return np.where(codes < 0, np.nan, codes)[:, None]
