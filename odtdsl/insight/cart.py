@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from odtdsl.compiler import Analysis
 
 
-_FARTHEST = float(np.finfo(np.float32).max)
-"""CART keeps numbers as float32: those beyond are taken for the farthest there is."""
+_FARTHEST = float(np.finfo(np.float32).max) / 2**33
+"""CART keeps and adds up numbers as float32: those beyond are taken for the farthest."""
 
 
 class Cart:
