@@ -23,6 +23,7 @@ from test_engine_regression import (
 )
 from test_outputs_trees import RULES, least, random_frame, set_of, spec
 
+import odtdsl
 from odtdsl.base import _engine as engine
 
 WAYS = pytest.mark.parametrize(
@@ -221,3 +222,13 @@ def test_no_worse_than_growth_by_the_best_splits(absolute):
         assert result.objective <= (error if absolute else error**2).sum() * share
         assert result.objective < before
         before = result.objective
+
+
+def test_rows_without_a_tree_are_met_again():
+    """Nothing was remembered of rows for which the rules admit no tree, and read as one."""
+    frame = {"a": [3, 0.5, 0, 0.5, 1, 0.5], "y": [0.0, 1.0, 1.0, 5.0, 5.0, 0.0]}
+    text = (
+        "data frame target y: number tree depth <= 3 minimize mse rule one: forall leaf: size <= 1"
+    )
+    for using in ("exact", "milp"):
+        assert odtdsl.solve(text, frame=frame, using=using).status == "infeasible"

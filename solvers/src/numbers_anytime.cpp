@@ -382,7 +382,8 @@ NumberAnytime::Ptr NumberAnytime::bottom(const View& view, const Place& at, doub
     } else {
       tree = depth_two(view, one, upper, most);
       if (memory_.size() > kMemory) memory_.clear();
-      memory_[view.set] = {tree->value < upper ? tree : nullptr, upper, extra_, most, view.state};
+      const bool kept = tree->value < upper || upper == kNone;  // as what is returned
+      memory_[view.set] = {kept ? tree : nullptr, upper, extra_, most, view.state};
     }
   }
   return tree && (tree->value < upper || upper == kNone) ? tree : nullptr;
