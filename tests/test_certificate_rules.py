@@ -247,3 +247,15 @@ def test_missing_cells_levels_and_facts_are_certified(tmp_path: Path) -> None:
         shown = result.certify()
         assert shown.certificate is not None, rule
         assert shown.certificate.certified, rule
+
+
+def test_a_problem_must_say_its_depth(tmp_path: Path) -> None:
+    path = tmp_path / "a.cert"
+    frame = {"x": [1, 2, 3, 4], "y": ["n", "p", "n", "p"]}
+    spec = "data frame target y tree depth <= 1 minimize depth"
+    odtdsl.solve(spec, frame=frame, using="exact", proof=path)
+    _, text, steps = pieces(path)
+    body = text.replace(b"depth\t1\n", b"")
+    path.write_bytes(MAGIC + f"{len(body)}\n".encode() + body + steps)
+    told = checked(path)
+    assert (told.returncode, "are missing" in told.stderr) == (2, True)

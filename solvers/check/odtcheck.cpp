@@ -184,7 +184,7 @@ struct Problem {
   vector<string> classes;
   vector<Feature> features;
   vector<Stage> stages;
-  int depth = 0;
+  int depth = -1;
   bool least_depth = false;  // the depth comes before all stages
   Int leaves = 0, leaf_rows = 1, price = 0, limit = -1, base = 0;
   vector<vector<int>> next;  // path rules: the state behind a test on a feature; -1: may not stand
@@ -391,8 +391,8 @@ Problem read_problem(const string& text) {
            "an unknown line of the problem: " + word);
   }
   need(!p.classes.empty() && !p.features.empty() && !p.stages.empty() && p.leaf_rows >= 1 &&
-           p.leaves >= 1,
-       "classes, features, stages, leaves or rows of a leaf are missing");
+           p.leaves >= 1 && p.depth >= 0,
+       "classes, features, stages, the depth, leaves or rows of a leaf are missing");
   size_t at = 0;
   if (!tree.empty()) read_tree(p, tree, at, 0);
   need(at == tree.size(), "lines follow the tree");
