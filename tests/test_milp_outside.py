@@ -214,20 +214,25 @@ def test_lines_of_programs_are_read(tmp_path: Path, interface: str, line: str, n
     assert list(Hearer(tmp_path / "told").news()) == [news]
 
 
-def test_a_pyomo_model_is_altered_solved_and_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its audit holds; a rule that was taken away is checked all the same.
-
-    Pyomo must not take the process's own output: it gives up where a child or another thread of
+@pytest.fixture
+def pyomo_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pyomo must not take the process's own output: it gives up where a child or another thread of
     the tests holds that, too, or where a busy machine keeps its readers waiting. And its log goes
     to what was the error stream when it was imported, which the tests may have closed since.
     """
-    import pyomo.environ as pyo
     from pyomo.common import tee
 
     monkeypatch.setattr(tee, "OVERRIDE_CAPTURE_OUTPUT", tee.CaptureOutputMode.DISABLE)
     for handler in logging.getLogger("pyomo").handlers:
         if isinstance(handler, logging.StreamHandler):
             monkeypatch.setattr(handler, "stream", sys.__stderr__)
+
+
+@pytest.mark.usefixtures("pyomo_streams")
+def test_a_pyomo_model_is_altered_solved_and_decoded() -> None:
+    """Its audit holds; a rule that was taken away is checked all the same."""
+    import pyomo.environ as pyo
+
     model = odtdsl.compile(SPEC, to="pyomo")
     assert len(model.rule_two) == 1
     with pytest.raises(OdtError) as caught:
@@ -249,6 +254,29 @@ def test_a_pyomo_model_is_altered_solved_and_decoded(monkeypatch: pytest.MonkeyP
     assert four.audit is not None
     assert [line.rule for line in four.audit.lines if not line.holds] == ["two"]
     assert "U231" in [one.code for one in four.warnings]
+
+
+@pytest.mark.usefixtures("pyomo_streams")
+@pytest.mark.parametrize("bound", [3, 4, 5])
+def test_a_looser_budget_of_a_pyomo_model_gives_the_optimum_of_the_changed_spec(bound: int) -> None:
+    """Without `lookahead`, which was computed under the old budget."""
+    import pyomo.environ as pyo
+
+    spec = (
+        'data sklearn "iris" target target candidates * at quantiles 3 tree depth <= 2'
+        " cost `petal width (cm)` = 3, `petal length (cm)` = 2, * = 1"
+        " rule budget: forall path: cost <= {} minimize errors"
+    )
+    model = odtdsl.compile(spec.format(2), to="pyomo")
+    assert all(name.startswith("lookahead_") for name in model.lookahead)
+    model.lookahead.deactivate()
+    for name in ("rule_budget(path0)", "rule_budget(path1)"):
+        model.rule_budget[name].set_value(model.rule_budget[name].body <= bound)
+    solver = pyo.SolverFactory("appsi_highs")
+    solver.highs_options["presolve"] = "off"
+    solver.solve(model)
+    expected = odtdsl.solve(spec.format(bound), using="exact").objective
+    assert odtdsl.decode(model).objective == expected
 
 
 def test_a_model_gives_a_pyomo_model_as_the_function_does() -> None:

@@ -102,6 +102,9 @@ def test_the_rows_of_a_rule_are_shown_below_its_sentence(tmp_path: Path) -> None
     shown = odt("compile", spec, "--show", "rule robust").stdout
     assert shown.startswith("\\ rule robust: forall leaf: size >= 5\n rule_robust(n3): +5 active")
     assert shown.count("rule_robust(") == 4
+    shown = odt("compile", spec, "--show", "lookahead").stdout
+    assert shown.startswith("\\ lookahead: tightens the relaxation")
+    assert "rule_" not in shown
     assert (
         "c rule robust: forall leaf"
         in odt("compile", spec, "--show", "robust", "--to", "cnf").stdout

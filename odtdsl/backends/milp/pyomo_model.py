@@ -233,10 +233,13 @@ def _constraints(
 
 
 def _by_origin(matrix: Matrix) -> list[tuple[str, list[int]]]:
-    groups: dict[str, list[int]] = {}
-    for index, origin in enumerate(matrix.origins):
-        groups.setdefault(origin.rule, []).append(index)
-    return [(f"rule_{safe_name(rule)}", rows) for rule, rows in groups.items()]
+    groups: dict[tuple[str, bool], list[int]] = {}
+    for index, (name, origin) in enumerate(zip(matrix.names, matrix.origins, strict=True)):
+        groups.setdefault((origin.rule, name.startswith("lookahead_")), []).append(index)
+    return [
+        ("lookahead" if ahead else f"rule_{safe_name(rule)}", rows)
+        for (rule, ahead), rows in groups.items()
+    ]
 
 
 def _free_name(model: ConcreteModel, wish: str) -> str:

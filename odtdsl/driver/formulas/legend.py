@@ -59,6 +59,9 @@ COLUMNS = {
 """What is so where a column is 1: {0}, {1} are its arguments, {a} a column of the data, {t} a
 test, {c} a class, {q} and {v} a test of the study's and its answer, {*} all."""
 
+LOOKAHEAD = "lookahead"
+"""Rows of this kind are computed under the rules: who loosens a rule has to delete them."""
+
 ROWS = {
     "test": "a node tests one column if it is a split, else none",
     "chain": "the thresholds of a column are in order: what is at r + 1 or above is at r or above",
@@ -74,7 +77,7 @@ ROWS = {
     "if_flow": "a pattern hits only where it goes, and once",
     "row_in": "every leaf, or side of a node, has a row",
     "value": "a threshold has rows without a missing cell on both sides",
-    "lookahead": "tightens the relaxation and forbids no tree; delete it if you loosen a rule",
+    LOOKAHEAD: "tightens the relaxation and forbids no tree; delete it if you loosen a rule",
     "keep": "an earlier stage of the objective keeps its value",
     "by_arc": "rows take arcs that are there",
     "through": "what reaches a node leaves it",
@@ -256,7 +259,7 @@ class Legend:
             made = "" if rule.name in with_rows else NO_ROWS
             yield f"rule {rule.name}: {rule.text}{made}"
         yield "rows of a rule are named rule_NAME(place); a line above them says what they are"
-        if any(row_kind(name) == "lookahead" for name in self.handed.row_names):
+        if any(row_kind(name) == LOOKAHEAD for name in self.handed.row_names):
             yield "to loosen a rule by hand, delete the rows of `lookahead` too: they count on it"
         for index in range(self._core.n_classes):
             yield f"c{index} is class {self._names.label(index)}"
@@ -396,5 +399,5 @@ def row_kind(name: str) -> str:
     """What a row's name begins with; `chain_cut(...)` and `keep_stage0` are `chain` and `keep`."""
     kind = name.partition("(")[0]
     first = kind.partition("_")[0]
-    kept = first in ("chain", "keep", "lookahead", "value") or re.fullmatch(r"eq\d+", first)
+    kept = first in ("chain", "keep", LOOKAHEAD, "value") or re.fullmatch(r"eq\d+", first)
     return first if kept else kind

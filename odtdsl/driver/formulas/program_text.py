@@ -19,7 +19,7 @@ import numpy as np
 from odtdsl.backends.programs import Handover
 from odtdsl.base.diagnostics.model import error
 from odtdsl.datasets.table import FloatArray, IntArray
-from odtdsl.driver.formulas.legend import Legend, row_kind
+from odtdsl.driver.formulas.legend import LOOKAHEAD, Legend, row_kind
 
 PER_LINE = 6
 """Terms of a line of an LP file: old readers take 255 characters."""
@@ -41,9 +41,18 @@ def text_of(legend: Legend, to: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def shown_as(legend: Legend) -> list[str]:
+    """For every row the rule that it is of; `lookahead` has a name of its own."""
+    handed = legend.handed
+    return [
+        LOOKAHEAD if row_kind(name) == LOOKAHEAD else origin.rule
+        for name, origin in zip(handed.row_names, handed.origins, strict=True)
+    ]
+
+
 def rows_of(legend: Legend, rule: str) -> Iterator[str]:
     """The rows of a rule as an LP file has them, below the rule's sentence."""
-    wanted = [i for i, origin in enumerate(legend.handed.origins) if origin.rule == rule]
+    wanted = [i for i, name in enumerate(shown_as(legend)) if name == rule]
     if rule == "objective":
         for told in (legend.rule(rule), *legend.value_lines()):
             yield from _comment("\\", told)

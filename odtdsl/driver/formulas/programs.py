@@ -18,8 +18,8 @@ from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.base.files import write_text
 from odtdsl.driver.choice import back_end, choose, refuse_quotients, refused
 from odtdsl.driver.formulas.answers import answered
-from odtdsl.driver.formulas.legend import Legend, row_kind
-from odtdsl.driver.formulas.program_text import lp_order, rows_of, text_of
+from odtdsl.driver.formulas.legend import LOOKAHEAD, Legend, row_kind
+from odtdsl.driver.formulas.program_text import lp_order, rows_of, shown_as, text_of
 from odtdsl.problem.ir.diagrams import evaluated
 from odtdsl.problem.terms.normalize import normalize
 
@@ -44,7 +44,7 @@ INTEGRAL, ROOM = 1e-4, 1e-5
 tolerances are ten times smaller."""
 
 STRUCTURE = ("skeleton", "objective")
-"""Rows of these hold for every model, but for `lookahead`, which is computed under the rules."""
+"""Rows of these hold for every model, but for `LOOKAHEAD`."""
 
 SHOWN = 8
 """Terms of a broken row that a message tells."""
@@ -177,7 +177,7 @@ def show_rule(analysis: Analysis, rule: str, ask: Ask) -> Iterator[str]:
         As `program_of`. U233: no rule of this name makes rows.
     """
     told, _ = program_of(analysis, ask)
-    known = dict.fromkeys(origin.rule for origin in told.handed.origins)
+    known = dict.fromkeys(shown_as(told))
     known.setdefault("objective")
     if rule not in known:
         declared = any(one.name == rule for one in analysis.problem.rules)
@@ -304,7 +304,7 @@ def _checked(legend: Legend, point: FloatArray) -> list[int]:
     broken = np.flatnonzero((sums < handed.row_lower - room) | (sums > handed.row_upper + room))
     for row in broken.tolist():
         name = handed.row_names[row]
-        if handed.origins[row].rule in STRUCTURE and row_kind(name) != "lookahead":
+        if handed.origins[row].rule in STRUCTURE and row_kind(name) != LOOKAHEAD:
             raise _no_solution(f"it breaks row `{name}`", tuple(_told(legend, point, row)))
     return [row for row in broken.tolist() if handed.origins[row].rule not in STRUCTURE]
 

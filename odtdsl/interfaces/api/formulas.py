@@ -73,7 +73,8 @@ def compile(
     to
         `"pyomo"`: a `ConcreteModel` of the program, to be altered and solved; `decode(model)` then
         takes its values. The column `use(n0,age)` of files is `model.use["n0,age"]`, the rows of a
-        rule `budget` are `model.rule_budget`.
+        rule `budget` are `model.rule_budget`. Where there is a `model.lookahead`, deactivate it
+        before you loosen a rule: it was computed under the rules.
         A mixed-integer program: `"lp"`, `"mps"` or `"mzn"` (MiniZinc); a formula: `"cnf"` (is
         there a tree that satisfies the rules?), `"wcnf"` (MaxSAT) or `"opb"` (pseudo-Boolean),
         both with the objective. Default by the ending of the file, else `"lp"`.
