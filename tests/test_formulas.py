@@ -381,6 +381,14 @@ def test_options_that_do_not_fit(
     assert caught.value.diagnostics[0].code == code
 
 
+def test_the_command_says_that_python_makes_pyomo_models(tmp_path: Path) -> None:
+    spec = tmp_path / "a.odt"
+    spec.write_text('data sklearn "iris" target target tree depth <= 1 minimize errors')
+    told = odt("compile", spec, "--to", "pyomo").stderr
+    assert "U303" in told
+    assert 'odtdsl.compile("spec.odt", to="pyomo")' in told
+
+
 def test_weights_that_solvers_cannot_hold_are_refused(tmp_path: Path) -> None:
     rows = {**ROWS, "w": [1 + i * 1e-9 for i in range(8)]}
     text = SPEC.replace("errors then leaves", "errors then errors then errors")

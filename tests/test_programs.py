@@ -200,6 +200,8 @@ def test_wrong_numbers_are_refused(values: dict[str, float]) -> None:
     assert code_of({**values, "active(n0)": 0.5}) == "U212"
     assert code_of({**values, "active(n0)": 2}) == "U212"
     assert code_of({**values, "actve(n0)": 1}) == "U211"
+    with pytest.raises(OdtError, match=r"odt audit changed\.odt model\.json"):
+        odtdsl.parse(SPEC).decode({**values, "actve(n0)": 1})
     assert code_of(values, bound=1) == "U212"
 
 

@@ -167,8 +167,14 @@ def check_format(to: str) -> None:
         raise error(
             "U303",
             f"`{to}` is not a format of this version",
-            helps=("write `--to lp`, `mps`, `mzn`, `cnf`, `wcnf` or `opb`",),
+            helps=(
+                "write `--to lp`, `mps`, `mzn`, `cnf`, `wcnf` or `opb`",
+                *((_IN_PYTHON,) if to == "pyomo" else ()),
+            ),
         )
+
+
+_IN_PYTHON = 'a Pyomo model is made in Python: `odtdsl.compile("spec.odt", to="pyomo")`'
 
 
 def _other(code: str, option: str, kind: str) -> OdtError:

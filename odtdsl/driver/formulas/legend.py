@@ -295,7 +295,8 @@ class Legend:
             yield f"objective of this file = {total}; solve it with an optimality gap of 0"
         for part in parts:
             name = "objective of this file" if len(parts) == 1 else f"y{part.stage + 1}"
-            near = f", to {part.loose} steps" if part.loose else ""
+            whose = "the objective" if len(parts) == 1 else name
+            near = f"; rounding moves {whose} by {part.loose} at most" if part.loose else ""
             yield f"{stages[part.stage].text}: {self._value(part, name)}{near}"
         left = stages[len(self.handed.kept) + len(parts) :]
         if left:

@@ -251,7 +251,11 @@ def _point(legend: Legend, solution: Solution, to: str | None) -> FloatArray:
             raise error(
                 "U211",
                 f"the solution has a variable `{name}`, which the program does not have",
-                helps=(_SAME,),
+                helps=(
+                    _SAME,
+                    "to audit by a changed spec, decode with the one of the file and `--out"
+                    " model.json`; then `odt audit changed.odt model.json`",
+                ),
             )
         point[index[name]] = value
     whole = np.round(point)
@@ -320,7 +324,7 @@ def _told(legend: Legend, point: FloatArray, row: int) -> Iterator[str]:
         name = handed.column_names[handed.columns[i]]
         yield f"`{name}` is {point[handed.columns[i]]:g}: {legend.column(name)}"
     if not alive:
-        yield "all its variables are 0"
+        yield "all its variables are 0, or not in the file: it may have been cut short"
     if len(alive) > SHOWN:
         yield "..."
 

@@ -313,7 +313,7 @@ def _refuse(path: Path, why: str) -> NoReturn:
         "F221",
         f"`{path}` contains no solution: {why}",
         helps=(
-            "give the file that HiGHS, Gurobi, CPLEX, SCIP, CBC or GLPK wrote, or lines such as "
-            "`active(n0) 1`",
+            "give the whole file that HiGHS, Gurobi, CPLEX, SCIP, CBC or GLPK wrote, or lines such "
+            "as `active(n0) 1`",
         ),
     )
