@@ -28,8 +28,9 @@ def main() -> int:
         arguments = ["-m", "not slow", *(word for word in arguments if word != "--nightly")]
         environment.setdefault("ODTDSL_SCALE", "1")
         environment.setdefault("ODTDSL_NIGHTLY", "1")
-    # Stolen, not dealt out: neighbours stay in one process, where they share what is cached.
-    tests = ("pytest", "-n", "2", "--dist", "worksteal", *arguments)
+    # One process more than two cores: tests that wait for others leave a core idle. Stolen, not
+    # dealt out: neighbours stay in one process, where they share what is cached.
+    tests = ("pytest", "-n", "3", "--dist", "worksteal", *arguments)
     failed = []
 
     def told(step: tuple[str, ...], status: int) -> None:
