@@ -291,6 +291,37 @@ def test_a_looser_budget_of_a_pyomo_model_gives_the_optimum_of_the_changed_spec(
     assert odtdsl.decode(model).objective == expected
 
 
+@pytest.mark.usefixtures("pyomo_streams")
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "not uses(`petal width (cm)`)",
+        "depth <= 1",
+        "leaves <= 2",
+        "forall path: length <= 1",
+        "forall path: cost <= 0",
+        "forall leaf: size >= 52",
+    ],
+)
+def test_a_rule_that_is_taken_away_leaves_nothing_behind(rule: str) -> None:
+    """No bound of a column keeps it: what its rows said is in its rows alone."""
+    import pyomo.environ as pyo
+
+    free = (
+        'data sklearn "iris" target target candidates * at quantiles 3 tree depth <= 2'
+        " cost * = 1 minimize errors"
+    )
+    model = odtdsl.compile(f"{free} rule r: {rule}", to="pyomo")
+    model.rule_r.deactivate()
+    model.lookahead.deactivate()
+    solver = pyo.SolverFactory("appsi_highs")
+    solver.highs_options["presolve"] = "off"
+    solver.solve(model)
+    expected = odtdsl.solve(free, using="exact").objective
+    assert odtdsl.decode(model).objective == expected
+    assert odtdsl.solve(f"{free} rule r: {rule}", using="milp").objective != expected
+
+
 def test_a_model_gives_a_pyomo_model_as_the_function_does() -> None:
     mine = odtdsl.parse(SPEC).compile(to="pyomo", bound=6)
     other = odtdsl.compile(SPEC, to="pyomo", bound=6)

@@ -70,12 +70,9 @@ class RowMaker:
         self.program.row(self.part_name(place), self.origin, row, lower=0)
 
     def false(self, expression: Affine, place: str) -> None:
-        """A 0-1 expression is 0, if `when`: by its bound where there is no condition."""
-        if not expression.terms:
-            return
-        if not self.when.terms and len(expression.terms) == 1:
-            self.program.fix(next(iter(expression.terms)), 0)
-        self.at_most(expression, 0, 1, place)
+        """A 0-1 expression is 0, if `when`: by a row, which people can delete from a file."""
+        if expression.terms:
+            self.at_most(expression, 0, 1, place)
 
     def contradict(self) -> None:
         """Make `when` false: no model satisfies the rule."""
