@@ -18,7 +18,7 @@ from odtdsl.insight.proofs.certificate import MAGIC, checker
 from odtdsl.insight.proofs.covered import uncovered
 
 
-def numbers(steps: bytes) -> list[int]:
+def numbers(steps: bytes | bytearray) -> list[int]:
     """The numbers of the steps."""
     found, value, shift = [], 0, 0
     for byte in steps:
@@ -209,7 +209,7 @@ def test_forgeries_are_refused(seed: int, tmp_path: Path) -> None:
         assert told.returncode == 1 or (what == "a worse tree" and weaker), f"{what}: {told}"
     for what, forge in OF_ANOTHER_PROBLEM.items():
         write(forge)
-        ran = [checker(), problem, f"{path}.csv", path]
+        ran: list[str | Path] = [checker(), problem, f"{path}.csv", path]
         told = subprocess.run(ran, capture_output=True, text=True, check=False)
         assert (told.returncode, "of another problem" in told.stdout) == (1, True), what
         with pytest.raises(odtdsl.OdtError, match="P104"):

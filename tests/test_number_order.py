@@ -121,7 +121,9 @@ class World:
 
     def optimum(self) -> tuple[Fraction | None, Fraction]:
         """The least loss of trees that keep the rules, and of all."""
-        losses = [(sum(lost for *_, lost in leaves), leaves) for leaves in self.trees()]
+        losses = [
+            (sum((lost for *_, lost in leaves), Fraction(0)), leaves) for leaves in self.trees()
+        ]
         losses.sort(key=lambda one: one[0])
         kept = next((loss for loss, leaves in losses if self.keeps(leaves)), None)
         return kept, losses[0][0]

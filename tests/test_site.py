@@ -33,9 +33,9 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     for page in ("docs/tutorial.html", "docs/how-to/tune.html", "docs/reference/api.html"):
         assert page in first
     assert "models/iris.odt" in first
-    for page in (tmp_path / "site").rglob("*.html"):
-        for source in re.findall(r'<img [^>]*?src="([^":]+)"', page.read_text(encoding="utf-8")):
-            assert (page.parent / source).is_file(), (page, source)
+    for file in (tmp_path / "site").rglob("*.html"):
+        for source in re.findall(r'<img [^>]*?src="([^":]+)"', file.read_text(encoding="utf-8")):
+            assert (file.parent / source).is_file(), (file, source)
     api = (tmp_path / "site" / "docs" / "reference" / "api.html").read_text(encoding="utf-8")
     assert 'id="odtdsl.solve"' in api
     assert 'id="odtdsl.Result"' in api
