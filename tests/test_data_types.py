@@ -260,6 +260,30 @@ def test_splits_are_those_of_scikit_learn(share: str, seed: int, stratified: boo
     assert train.dtype == np.int64
 
 
+def test_random_splits_are_those_of_scikit_learn() -> None:
+    """Also of few rows and of classes that tie, and refused where it refuses them."""
+    from sklearn.model_selection import train_test_split
+
+    rng = np.random.default_rng(0)
+    drawn = 0
+    for _ in range(scaled(3000, least=300)):
+        n_rows, share = int(rng.integers(2, 200)), Fraction(int(rng.integers(1, 100)), 100)
+        seed = int(rng.integers(0, 2**32))
+        labels = rng.integers(0, int(rng.integers(1, 7)), n_rows) if rng.random() < 0.7 else None
+        case = (n_rows, share, seed, labels)
+        try:
+            wanted = train_test_split(
+                np.arange(n_rows), test_size=float(share), random_state=seed, stratify=labels
+            )
+        except ValueError:
+            assert refused(split_rows, n_rows, share, labels, seed).code == "D151", case
+            continue
+        drawn += 1
+        for ours, theirs in zip(split_rows(n_rows, share, labels, seed), wanted, strict=True):
+            assert ours.tolist() == sorted(theirs.tolist()), case
+    assert drawn > 200
+
+
 @pytest.mark.parametrize(
     ("n_rows", "share", "labels", "seed", "part"),
     [

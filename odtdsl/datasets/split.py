@@ -36,7 +36,8 @@ def split_rows(
 
     They are those of `sklearn.model_selection.train_test_split(rows, test_size=share,
     random_state=seed, stratify=labels)`, so that a split can be had again elsewhere; the
-    test rows number `ceil(share * n_rows)`. Unlike there, both stand in rising order.
+    test rows number `ceil(share * n_rows)`. Unlike there, both stand in rising order. The draw is
+    made here, since importing scikit-learn takes longer than most small problems.
 
     Parameters
     ----------
@@ -77,15 +78,47 @@ def split_rows(
         )
     if labels is not None:
         _check_classes(labels, n_train, n_test)
-    from sklearn.model_selection import train_test_split
+    draw = np.random.RandomState(seed)
+    if labels is None:
+        test = draw.permutation(n_rows)[:n_test]
+    else:
+        test = _stratified(labels, n_train, n_test, draw)
+    is_test = np.zeros(n_rows, dtype=np.bool_)
+    is_test[test] = True
+    return np.flatnonzero(~is_test), np.flatnonzero(is_test)
 
-    train, test = train_test_split(
-        np.arange(n_rows, dtype=np.int64),
-        test_size=float(share),
-        random_state=seed,
-        stratify=labels,
+
+def _stratified(
+    labels: IntArray, n_train: int, n_test: int, draw: np.random.RandomState
+) -> IntArray:
+    """The test rows of a draw that gives each class its share of both sides."""
+    counts = np.unique(labels, return_counts=True)[1]
+    by_class = np.split(np.argsort(labels, kind="stable"), np.cumsum(counts)[:-1])
+    train = _shares(counts, n_train, draw)
+    test = _shares(counts - train, n_test, draw)
+    return np.concatenate(
+        [
+            rows[draw.permutation(len(rows))][first : first + most]
+            for rows, first, most in zip(by_class, train, test, strict=True)
+        ]
     )
-    return np.sort(train), np.sort(test)
+
+
+def _shares(counts: IntArray, n: int, draw: np.random.RandomState) -> IntArray:
+    """How many of each class n rows hold: in proportion, rounded by the largest remainders."""
+    exact = counts / counts.sum() * n
+    found = np.floor(exact)
+    more = int(n - found.sum())
+    remainders = exact - found
+    for value in np.unique(remainders)[::-1]:
+        if more <= 0:
+            break
+        tied = np.flatnonzero(remainders == value)
+        chosen = draw.choice(tied, size=min(len(tied), more), replace=False)
+        found[chosen] += 1
+        more -= len(chosen)
+    whole: IntArray = found.astype(np.int64)
+    return whole
 
 
 def _check_classes(labels: IntArray, n_train: int, n_test: int) -> None:
