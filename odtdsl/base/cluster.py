@@ -64,6 +64,10 @@ class Cluster:
         )
 
 
+PATIENCE = 10
+"""Seconds in which a scheduler has to respond."""
+
+
 @contextmanager
 def connected(address: str) -> Iterator[Cluster]:
     """The cluster at an address, left again at the end.
@@ -134,7 +138,7 @@ def dask_client(address: str | None, workers: int | None) -> Any:
 
     own = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": f"{HERE}:0"}
     try:
-        return Client(address, set_as_default=False, **({} if address else own))
+        return Client(address, set_as_default=False, **({"timeout": PATIENCE} if address else own))
     except (OSError, ValueError, TimeoutError) as failure:
         raise unreachable("dask", address, failure) from None
 
