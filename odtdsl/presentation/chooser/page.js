@@ -177,10 +177,14 @@ function choose(place) {
   by("tree").textContent = lines.join("\n");
 }
 
+// Classes that are called yes or no would read like another answer.
+const answers = ["yes", "no"];
+const says = page.classes.some((one) => answers.includes(one.toLowerCase())) ? "predicts " : "";
+
 function drawNode(node, first, rest, lines) {
   if (node.length === 3) {
     const [label, rows, wrong] = node;
-    const name = label === "" ? "" : `${page.classes[label]}  `;
+    const name = label === "" ? "" : `${says}${page.classes[label]}  `;
     lines.push(`${first}${name}(${rows} rows, ${wrong} wrong)`);
     return;
   }
