@@ -90,9 +90,10 @@ def test_a_source_release_builds_installs_and_solves(tmp_path: Path) -> None:
     """Takes minutes: the engine is compiled. Needs the package `build`, and a registry."""
     if not os.environ.get("ODTDSL_RELEASE"):
         pytest.skip("compiles the engine twice: run with ODTDSL_RELEASE=1")
-    pytest.importorskip("build", reason="the package `build` is not installed")
+    pytest.importorskip("build.__main__", reason="the package `build` is not installed")
     made = tmp_path / "dist"
-    subprocess.run([sys.executable, "-m", "build", str(ROOT), "--outdir", str(made)], check=True)
+    command = [sys.executable, "-m", "build", str(ROOT), "--outdir", str(made)]
+    subprocess.run(command, cwd=tmp_path, check=True)  # elsewhere: our folder `build` is no package
     (source,), (wheel,) = made.glob("*.tar.gz"), made.glob("*.whl")
     with tarfile.open(source) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}
@@ -112,6 +113,6 @@ def test_a_source_release_builds_installs_and_solves(tmp_path: Path) -> None:
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "-q", str(source)], check=True)
     (tmp_path / "iris.odt").write_text((ROOT / "models" / "iris.odt").read_text())
-    command = [tmp_path / "venv" / "bin" / "odt", "solve", "iris.odt"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)  # type: ignore[arg-type]
+    solve = [str(tmp_path / "venv" / "bin" / "odt"), "solve", "iris.odt"]
+    done = subprocess.run(solve, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "optimal: proven" in done.stdout
