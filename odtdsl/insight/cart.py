@@ -152,6 +152,3 @@ def _tested(tree: Tree) -> list[frozenset[str]]:
         else:
             found.append(above)
     return found
-
-
-__all__ = ["Cart", "Prices", "cart_of"]

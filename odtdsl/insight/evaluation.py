@@ -204,11 +204,7 @@ def evaluate(
             )
     sampled = ScorePart.of(model.target_kind).resampled(model, table)
     measured: _Classes | _Numbers | _Sampled
-    if sampled is not None:
-        measured = _Sampled(sampled)
-    else:
-        kind = _Classes if model.classes else _Numbers
-        measured = kind(model, table, prices)
+    measured = _Sampled(sampled) if sampled is not None else _measured(model, table, prices)
     if not measured.known.any():
         raise error("U217", f"no row of {table.name} has a known `{model.targets[0]}`")
     rng = np.random.default_rng(seed)
@@ -245,13 +241,19 @@ def evaluate_under(
         other = evaluate(grown, table, draws=draws, seed=seed, prices=prices)
         beside.append(("greedy tree", other.parts[0]))
     if (cart := cart_of(analysis)) is not None:
-        kind = _Classes if model.classes else _Numbers
-        measured = kind(model, table, prices, cart)
+        measured = _measured(model, table, prices, cart)
         part = measured.part(None, measured.known, draws, np.random.default_rng(seed))
         beside.append(("CART", part))
     test = analysis.test
     told = None if test is None or not test.n_rows else score(model, test, analysis.rows)
     return replace(found, score=told, beside=tuple(beside))
+
+
+def _measured(
+    model: Predictor, table: Table, prices: Prices | None, grown: Cart | None = None
+) -> _Classes | _Numbers:
+    kind = _Classes if model.classes else _Numbers
+    return kind(model, table, prices, grown)
 
 
 def _greedy(analysis: Analysis) -> Predictor | None:
@@ -480,7 +482,9 @@ class _Numbers:
     ) -> Part:
         """The measures of some rows."""
         truth, off = self.truth[rows], (self.truth - self.outputs)[rows]
-        paid = np.zeros_like(off) if self.paid is None else self.paid[rows, None] + 0 * off
+        paid = np.zeros_like(off)
+        if self.paid is not None:
+            paid += self.paid[rows, None]
         sums = np.stack([off**2, np.abs(off), truth, truth**2, paid])  # (5, rows, targets)
         n = len(truth)
         draws = min(draws, max(100, _MOST_DRAWN // n))

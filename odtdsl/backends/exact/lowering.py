@@ -362,7 +362,7 @@ def losses(core: Core, stages: tuple[LinearStage, ...], depth: int) -> Losses:
 def _stacked(
     hard: tuple[Additive, ...], soft: tuple[Additive, ...], shape: tuple[int, int], leaves: int
 ) -> Losses:
-    digits = [_digit(measure, shape, leaves) for measure in (*hard, *soft)]
+    digits = [digit(measure, shape, leaves) for measure in (*hard, *soft)]
     units: list[int] = []
     unit = 1
     for _, _, span in reversed(digits):
@@ -394,7 +394,7 @@ def _span_of(core: Core, stages: tuple[LinearStage, ...], depth: int) -> int:
     measures = [*(m for _, m in demands(core)), *(stage.measure for stage in stages)]
     largest = 1
     for measure in measures:
-        largest *= _digit(measure, shape, leaves)[2] + 1
+        largest *= digit(measure, shape, leaves)[2] + 1
     return largest
 
 
@@ -405,7 +405,7 @@ def least(measure: Additive) -> int:
     )
 
 
-def _digit(measure: Additive, shape: tuple[int, int], leaves: int) -> tuple[IntArray, int, int]:
+def digit(measure: Additive, shape: tuple[int, int], leaves: int) -> tuple[IntArray, int, int]:
     """Losses above each row's least, the price of a leaf, and the largest sum of both."""
     output = np.zeros(shape, dtype=np.int64) if measure.output is None else measure.output
     output = output - _of_rows(np.minimum, output)[:, None]

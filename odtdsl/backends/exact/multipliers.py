@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from odtdsl.backends.base import Limits
-from odtdsl.backends.exact.lowering import _digit
+from odtdsl.backends.exact.lowering import digit
 from odtdsl.backends.exact.ruled import Ruled
 from odtdsl.base import engine
 from odtdsl.base.frozen import dataclass
@@ -54,7 +54,7 @@ class Stacked:
         total = np.zeros(shape, dtype=np.int64)
         for stage in reversed(core.objective):
             assert isinstance(stage, LinearStage), "as `uncovered` has it"
-            output, _, span = _digit(stage.measure, shape, leaves)
+            output, _, span = digit(stage.measure, shape, leaves)
             total += output * unit
             units.insert(0, unit)
             unit *= span + 1

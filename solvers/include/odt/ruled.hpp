@@ -42,8 +42,6 @@ struct Pair {
   std::uint32_t first, second;  // the fact is set by a split that parts these rows
 };
 
-// The fact is set by a tree whose label falls (not `increasing`: rises) somewhere in the space as
-// the column grows.
 struct RuledProblem {
   Problem base;  // labels, weights and costs are not read; `classes` is the number of labels
   std::vector<int> column;  // per feature

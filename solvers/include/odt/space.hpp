@@ -37,6 +37,8 @@ struct SpaceProblem {
       cells;  // [column * rows + row]: the number or the value's index; NaN where missing
 };
 
+// The fact is set by a tree whose prediction falls (not `increasing`: rises) somewhere in the space
+// as the column grows.
 struct MonotoneRule {
   int fact;
   int column;
