@@ -234,7 +234,7 @@ def test_missing_files(tmp_path: Path) -> None:
     assert caught.value.diagnostics[0].helps == ()
     with pytest.raises(OdtError) as caught:
         read(DataRequest(kind="file", name="habermann.csv"), base=tmp_path)
-    assert caught.value.diagnostics[0].helps == ("did you mean haberman.csv?",)
+    assert caught.value.diagnostics[0].helps == ('did you mean "haberman.csv"?',)
     for i in range(5):
         (tmp_path / f"{i}.csv").write_text("a\n1\n")
     with pytest.raises(OdtError) as caught:

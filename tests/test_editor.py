@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.source import Source, Span
 from odtdsl.datasets.request import DataRequest
-from odtdsl.interfaces.editor import fixes, hover, positions
+from odtdsl.interfaces.editor import edits, fixes, hover, positions
 from odtdsl.interfaces.editor import keywords as meanings
 from odtdsl.interfaces.editor.checking import checked
 from odtdsl.interfaces.editor.completion import complete
@@ -214,13 +214,24 @@ def test_rename_gives_no_name_that_means_something_already(old: str, new: str) -
     assert hover.rename(some, named, f"new_{new}", None)
 
 
-def test_quick_fixes_mend_most_of_what_messages_say_to_write(
+NOT_MENDED = {
+    ("choice_unreadable", "by loss"): "the columns of the choice are to be filled in first",
+    ("misspelt_statement", "rule"): "the next statement, until then unread, is wrong as well",
+    ("regression_wrong", "mse"): "a loss of the whole model, but the rule is about leaves",
+    ("skeleton_bounds", "rule large: depth >= 3"): "the bound has to go from the skeleton as well",
+    ("unclosed_parenthesis", ")"): "another parenthesis is open there",
+    ("unit_missing", "2 min"): "the next limit of the statement is wrong as well",
+}
+"""Texts to write in messages on the bad specs for which no single edit stands, and why."""
+
+
+def test_every_text_that_a_message_says_to_write_has_a_quick_fix(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Over all bad specs of the grammar; what is offered is checked once more."""
     monkeypatch.setattr(fixes, "SECONDS", 60.0)  # a busy machine
     folder, tables = Path(__file__).parent.parent / "grammar" / "bad", Tables()
-    advised = mended = 0
+    advised, missed = 0, set()
     for path in sorted(folder.glob("*.odt")):
         try:
             text = path.read_text(encoding="utf-8")
@@ -230,15 +241,43 @@ def test_quick_fixes_mend_most_of_what_messages_say_to_write(
         before = checked(spec, folder, tables).diagnostics
         whole = Span(start=0, end=len(text))
         found = fixes.offered(spec, whole, lambda one: checked(one, folder, tables).diagnostics)
-        with_advice = [one for one in before if fixes.candidates(spec, one)]
-        advised += len(with_advice)
-        mended += sum(any(of == one for of, _ in found) for one in with_advice)
+        for one in before:
+            offered = {fix.says for of, fix in found if of == one}
+            for advice in (*(label.text for label in one.labels), *one.helps):
+                texts = edits.to_write(advice)
+                advised += bool(texts)
+                if texts and offered.isdisjoint(texts):
+                    missed.add((path.stem, texts[0]))
         for one, fix in found:
             after = checked(outline(fix.applied(text)), folder, tables).diagnostics
             known = [(d.code, d.message) for d in before].count((one.code, one.message))
             assert [(d.code, d.message) for d in after].count((one.code, one.message)) < known
+    assert missed == set(NOT_MENDED)
     assert advised > 150
-    assert mended >= 0.8 * advised
+
+
+@pytest.mark.parametrize(
+    ("rule", "title", "mended"),
+    [
+        ("rule a: size >= 7", "Write `forall leaf: size >= 5`", "rule a: forall leaf: size >= 7"),
+        ("rule a: forall path: errors <= 3", "Remove `forall path`", "rule a: errors <= 3"),
+        ('group g = age > "60"', "Write `60`", "group g = age > 60"),
+        ('group g = sex < "male"', "Write `!=`", 'group g = sex != "male"'),
+    ],
+)
+def test_a_quick_fix_keeps_what_was_meant(rule: str, title: str, mended: str) -> None:
+    """The user's own numbers stay where the text of a message has another."""
+    folder = Path(__file__).parent.parent / "grammar" / "bad"
+    head = 'data "patients.csv", id id\ntarget sick positive "yes"\nmissing branch\n'
+    text = f"{head}tree depth <= 3\nminimize errors\n{rule}\n"
+    tables = Tables()
+    offered = fixes.offered(
+        outline(text),
+        Span(start=0, end=len(text)),
+        lambda one: checked(one, folder, tables).diagnostics,
+    )
+    (fix,) = (fix for _, fix in offered if fix.title == title)
+    assert fix.applied(text) == text.replace(rule, mended)
 
 
 def test_no_fix_replaces_a_statement_by_another_kind() -> None:

@@ -168,6 +168,8 @@ class Arguments:
             if shown is not None:
                 code = coded(f"forall leaf: {name_text(shown)} >= 0")
                 hint = f"for the output of every leaf write {code}"
+            elif term.form == "infix" and (said := self.reporter.text(at)) is not None:
+                hint = f"write {coded(f'forall path: {said}')}"
             raise self.reporter.error(
                 "T220", f"`{word}` belongs to {where}", at, label=label, helps=(hint,)
             )

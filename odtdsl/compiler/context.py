@@ -21,6 +21,12 @@ class Reporter:
         self.source = source
         self.found: list[Diagnostic] = []
 
+    def text(self, at: ast.Node) -> str | None:
+        """How the source writes it; None where there is no source."""
+        if self.source is None or at.span.start < 0:
+            return None
+        return self.source.text[at.span.start : at.span.end]
+
     def error(
         self,
         code: str,

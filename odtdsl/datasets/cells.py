@@ -333,7 +333,8 @@ def mark_missing(text: str) -> str:
     """A help: how a cell that is no number is declared as missing."""
     if text != shortened(text):
         return "if it marks a missing value, list it in `na {...}` of the data statement"
-    return f'if it marks a missing value, write `na {{"{text}"}}` in the data statement'
+    cell = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'if it marks a missing value, write `na {{"{cell}"}}` in the data statement'
 
 
 def _infinite(name: str, cells: Sequence[tuple[int, str]], place: Place) -> OdtError:

@@ -216,7 +216,7 @@ def _no_file(name: str, path: Path) -> OdtError:
 
     near = difflib.get_close_matches(path.name, siblings, n=1)
     alike = [one for one in siblings if Path(one).suffix.lower() == path.suffix.lower()]
-    helps = [f"did you mean {Path(name).parent / near[0]}?"] if near else []
+    helps = [f'did you mean "{Path(name).parent / near[0]}"?'] if near else []
     if alike and not near:
         more = f" and {len(alike) - _SHOWN} more" if len(alike) > _SHOWN else ""
         helps = [f"in that folder there are {', '.join(alike[:_SHOWN])}{more}"]

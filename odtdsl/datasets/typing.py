@@ -293,7 +293,10 @@ def _check_closed(raw: RawColumn, codes: IntArray, column_type: ColumnType) -> N
             f"first in {row_place(int(rows[0]))}; {len(rows)} of {len(codes)} cells",
             f"declared: {', '.join(f'`{level}`' for level in column_type.levels)}",
         ),
-        helps=("declare the value too, or declare it a missing value with `na`",),
+        helps=(
+            "declare the value too",
+            mark_missing(raw.texts[int(rows[0])]),
+        ),
     )
 
 

@@ -240,17 +240,31 @@ def _spelling(f: Failure) -> Diagnostic | None:
 
 def _set_of_values(f: Failure) -> Diagnostic | None:
     if f.last.kind == "IN" and f.found:
+        what = "after `in`, write a set in braces or a range in brackets"
+        listed = _listed(f, f.at) if f.found == "(" else None
+        if listed is not None:
+            span = f.span(f.at, f.at + len(listed) + 2)
+            return f.error("S001", what, f"write `{{{listed.strip()}}}`", span=span)
         label = "write `{...}`" if f.found == "(" else "write `{...}` or `[low, high]`"
-        return f.error("S001", "after `in`, write a set in braces or a range in brackets", label)
+        return f.error("S001", what, label)
     opener = f.opener()
     if opener is not None and opener.text == "[" and f.found in (",", "]"):
+        listed = _listed(f, opener.start)
+        end = f.at + 1 if listed is None else opener.start + len(listed) + 2
+        values = "a, b, c" if listed is None else listed.strip()
         return f.error(
             "S001",
             "`[low, high]` is a range of numbers",
-            span=f.span(opener.start, f.at + 1),
-            helps=("write a list of values as `{a, b, c}`",),
+            span=f.span(opener.start, end),
+            helps=(f"write a list of values as `{{{values}}}`",),
         )
     return None
+
+
+def _listed(f: Failure, start: int) -> str | None:
+    """What stands between an opening bracket and the next one that closes, on its line."""
+    listed, closed, _ = f.text[start + 1 :].partition(_PAIRS[f.text[start]])
+    return listed if closed and "\n" not in listed and listed.strip() else None
 
 
 def _braced_arguments(f: Failure) -> Diagnostic | None:
@@ -261,8 +275,8 @@ def _braced_arguments(f: Failure) -> Diagnostic | None:
     if opener is None or opener.text != "(":
         return None
     called = next((one for one in f.pieces if one.end == opener.start), None)
-    listed, closed, _ = f.rest.partition(_PAIRS[f.found])
-    if called is None or called.kind != "NAME" or not closed or "\n" in listed:
+    listed = _listed(f, f.at)
+    if called is None or called.kind != "NAME" or listed is None:
         return None
     return f.error(
         "S001",
@@ -276,7 +290,10 @@ def _negated(f: Failure) -> Diagnostic | None:
     if f.found != "not" or "IN" not in f.expected | {"IN" if f.last.kind == "IS" else ""}:
         return None
     name = (f.back(1) if f.last.kind == "IS" else f.last).text
-    what = f"{name} in {{...}}" if f.rest.split()[:1] == ["in"] else f"{name} is missing"
+    what = f"{name} is missing"
+    if f.rest.split()[:1] == ["in"]:
+        values = re.match(r"\s*in\s*(\{[^{}\n]+\}|\[[^\[\]\n]+\])", f.rest)
+        what = f"{name} in {values[1] if values else '{...}'}"
     return f.error("S001", "put `not` before the whole condition", f"write `not {what}`")
 
 
