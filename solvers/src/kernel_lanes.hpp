@@ -19,11 +19,18 @@ using odt::LaneScan;
 
 #if defined(__AVX512BW__)
 
-using Bytes = int8_t __attribute__((vector_size(64), aligned(64), may_alias));
-using Shorts = int16_t __attribute__((vector_size(128), aligned(64), may_alias));
 struct LaneSums {
-  Bytes most_left, least_left, most_right, least_right;
+  __m512i left, right;  // of all rows of the chunk
+  __m512i most_left, least_left, most_right, least_right;
 };
+// 64 lanes of 16 bits.
+struct LaneShorts {
+  __m512i low, high;
+};
+inline LaneShorts lane_shorts(__m512i bytes) {
+  return {_mm512_cvtepi8_epi16(_mm512_castsi512_si256(bytes)),
+          _mm512_cvtepi8_epi16(_mm512_extracti64x4_epi64(bytes, 1))};
+}
 
 template <size_t J>
 inline __m512i lane_bytes(const int8_t* p) {
@@ -52,9 +59,7 @@ inline __m512i lane_ranks(const uint16_t* p, int half) {
 }
 
 template <size_t J>
-inline LaneSums lane_chunk(const LaneScan& s, size_t from, size_t to, const uint16_t* bound,
-                           Bytes& left, Bytes& right) {
-  const __m512i low = _mm512_load_si512(bound), high = _mm512_load_si512(bound + 32);
+inline LaneSums lane_chunk(const LaneScan& s, size_t from, size_t to, __m512i low, __m512i high) {
   const __m512i none = _mm512_set1_epi8(-128);
   __m512i l = _mm512_setzero_si512(), all = l;
   __m512i ml = none, nl = _mm512_set1_epi8(127), mr = ml, nr = nl;
@@ -72,15 +77,45 @@ inline LaneSums lane_chunk(const LaneScan& s, size_t from, size_t to, const uint
     mr = _mm512_mask_max_epi8(mr, end, mr, r);
     nr = _mm512_mask_min_epi8(nr, end, nr, r);
   }
-  left = reinterpret_cast<Bytes>(l);
-  right = reinterpret_cast<Bytes>(_mm512_sub_epi8(all, l));
-  return {reinterpret_cast<Bytes>(ml), reinterpret_cast<Bytes>(nl), reinterpret_cast<Bytes>(mr),
-          reinterpret_cast<Bytes>(nr)};
+  return {l, _mm512_sub_epi8(all, l), ml, nl, mr, nr};
 }
+
+// Intrinsics, since vectors of 128 bytes are taken apart lane by lane by some compilers.
+struct LaneSide {
+  LaneShorts base, most, least;
+
+  void add(__m512i sum, __m512i most_here, __m512i least_here) {
+    const __mmask64 up = _mm512_cmpneq_epi8_mask(most_here, _mm512_set1_epi8(-128)),
+                    down = _mm512_cmpneq_epi8_mask(least_here, _mm512_set1_epi8(127));
+    const LaneShorts m = lane_shorts(most_here), n = lane_shorts(least_here),
+                     all = lane_shorts(sum);
+    const auto half = [](__mmask64 of, bool high) {
+      return static_cast<__mmask32>(high ? of >> 32 : of);
+    };
+    most.low = _mm512_mask_max_epi16(most.low, half(up, false), most.low,
+                                     _mm512_add_epi16(base.low, m.low));
+    most.high = _mm512_mask_max_epi16(most.high, half(up, true), most.high,
+                                      _mm512_add_epi16(base.high, m.high));
+    least.low = _mm512_mask_min_epi16(least.low, half(down, false), least.low,
+                                      _mm512_add_epi16(base.low, n.low));
+    least.high = _mm512_mask_min_epi16(least.high, half(down, true), least.high,
+                                       _mm512_add_epi16(base.high, n.high));
+    base.low = _mm512_add_epi16(base.low, all.low);
+    base.high = _mm512_add_epi16(base.high, all.high);
+  }
+  // Each fits, whatever the steps on the way do: a gain is no more than the sum of absolutes.
+  static __m512i gain(__m512i most, __m512i least, __m512i total) {
+    return _mm512_max_epi16(_mm512_sub_epi16(_mm512_add_epi16(most, most), total),
+                            _mm512_sub_epi16(total, _mm512_add_epi16(least, least)));
+  }
+  void store(const int16_t* total, int16_t* to) const {
+    _mm512_store_si512(to, gain(most.low, least.low, _mm512_load_si512(total)));
+    _mm512_store_si512(to + 32, gain(most.high, least.high, _mm512_load_si512(total + 32)));
+  }
+};
 
 template <size_t J>
 void lane_scan_of(const LaneScan& s, LaneGains& out) {
-  constexpr int16_t kMost = 32767;
   alignas(64) uint16_t bound[64];
   alignas(64) int16_t total[2][64];
   for (size_t i = 0; i < 64; ++i) {
@@ -89,36 +124,18 @@ void lane_scan_of(const LaneScan& s, LaneGains& out) {
     total[0][i] = s.left_total[cut];
     total[1][i] = s.right_total[cut];
   }
-  Shorts base[2] = {Shorts{}, Shorts{}};
-  Shorts most[2] = {Shorts{} - kMost, Shorts{} - kMost};
-  Shorts least[2] = {Shorts{} + kMost, Shorts{} + kMost};
+  const __m512i low = _mm512_load_si512(bound), high = _mm512_load_si512(bound + 32);
+  const __m512i zero = _mm512_setzero_si512(), lowest = _mm512_set1_epi16(-32767),
+                highest = _mm512_set1_epi16(32767);
+  LaneSide left{{zero, zero}, {lowest, lowest}, {highest, highest}}, right = left;
   for (size_t from = 0; from < s.positions; from += s.chunk) {
     const size_t to = from + s.chunk < s.positions ? from + s.chunk : s.positions;
-    Bytes left, right;
-    const LaneSums sums = lane_chunk<J>(s, from, to, bound, left, right);
-    const auto raise = [](Shorts& to_raise, const Shorts& start, const Bytes& found) {
-      const Shorts wide = __builtin_convertvector(found, Shorts), at = start + wide;
-      to_raise = (wide > -128) & (at > to_raise) ? at : to_raise;
-    };
-    const auto lower = [](Shorts& to_lower, const Shorts& start, const Bytes& found) {
-      const Shorts wide = __builtin_convertvector(found, Shorts), at = start + wide;
-      to_lower = (wide < 127) & (at < to_lower) ? at : to_lower;
-    };
-    raise(most[0], base[0], sums.most_left);
-    lower(least[0], base[0], sums.least_left);
-    raise(most[1], base[1], sums.most_right);
-    lower(least[1], base[1], sums.least_right);
-    base[0] += __builtin_convertvector(left, Shorts);
-    base[1] += __builtin_convertvector(right, Shorts);
+    const LaneSums sums = lane_chunk<J>(s, from, to, low, high);
+    left.add(sums.left, sums.most_left, sums.least_left);
+    right.add(sums.right, sums.most_right, sums.least_right);
   }
-  for (int side = 0; side < 2; ++side) {
-    const Shorts t = *reinterpret_cast<const Shorts*>(total[side]);
-    // Each fits, whatever the steps on the way do: a gain is no more than the sum of absolutes.
-    using Wrap = uint16_t __attribute__((vector_size(128), aligned(64), may_alias));
-    const Shorts up = (Shorts)(((Wrap)most[side] << 1) - (Wrap)t),
-                 down = (Shorts)((Wrap)t - ((Wrap)least[side] << 1));
-    *reinterpret_cast<Shorts*>((side == 0 ? out.left : out.right)) = up > down ? up : down;
-  }
+  left.store(total[0], out.left);
+  right.store(total[1], out.right);
 }
 
 #else
