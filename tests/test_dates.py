@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import json
+import math
 import random
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +21,12 @@ from scale import scaled
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.compiler.draft import draft
+from odtdsl.datasets.dataset import Day
 from odtdsl.datasets.dates import date_of, order_of
 from odtdsl.datasets.readers import read
 from odtdsl.datasets.request import DataRequest
 from odtdsl.interfaces.cli.main import app
+from odtdsl.predictors.nodes import Branch, InBin, Threshold, TreeNode
 from odtdsl.presentation.exports.registry import FORMATS
 
 SPEC = """data "rows.csv", days {seen}, parts {seen}, test 25% seed 1
@@ -194,6 +200,22 @@ def test_exports_say_what_they_take(folder: Path, to: str) -> None:
     assert (b"on or before 2021-07-1" in written) == (to == "questionnaire")
 
 
+def on_days(tree: odtdsl.Tree) -> odtdsl.Tree:
+    """The tree with the days that its thresholds fall on, as dates."""
+
+    def shown(node: TreeNode) -> TreeNode:
+        if not isinstance(node, Branch):
+            return node
+        test = node.test
+        if isinstance(test, Threshold):
+            test = Threshold(value=Day(math.floor(float(test.value))))
+        elif isinstance(test, InBin):
+            test = replace(test, low=Day(test.low), high=Day(test.high))
+        return replace(node, test=test, left=shown(node.left), right=shown(node.right))
+
+    return replace(tree, root=shown(tree.root))
+
+
 @pytest.mark.parametrize("seed", range(scaled(40)))
 def test_a_tree_of_days_is_that_of_the_numbers(seed: int) -> None:
     """Whatever the spec says of thresholds, dates are numbers that are written otherwise."""
@@ -219,7 +241,8 @@ def test_a_tree_of_days_is_that_of_the_numbers(seed: int) -> None:
     assert by_date.status == by_number.status
     assert by_date.objective == by_number.objective
     if by_date.tree is not None:
-        assert by_date.tree.root == by_number.tree.root  # type: ignore[union-attr]
+        assert by_number.tree is not None
+        assert str(by_date.tree) == str(on_days(by_number.tree))
         assert by_date.audit is not None
         assert by_date.audit.holds
 
@@ -295,3 +318,96 @@ def test_dates_may_be_categories() -> None:
     assert result.objective == 0
     assert result.tree is not None
     assert list(result.tree.predict(frame)) == ["a", "b", "b", "a"]
+
+
+# ---- thresholds on whole days
+
+
+def _worst(days: list[int], ill: list[bool], allowed: list[int], depth: int) -> int:
+    """The least errors of a tree whose splits stand at allowed days; both sides hold a row."""
+    errors = min(sum(ill), len(ill) - sum(ill))
+    for cut in allowed if depth and errors else []:
+        left = [at for at, day in enumerate(days) if day <= cut]
+        right = [at for at, day in enumerate(days) if day > cut]
+        if left and right:
+            parts = (([days[i] for i in side], [ill[i] for i in side]) for side in (left, right))
+            errors = min(errors, sum(_worst(*part, allowed, depth - 1) for part in parts))
+    return errors
+
+
+@pytest.mark.parametrize("seed", range(scaled(400)))
+def test_thresholds_fall_on_whole_days(seed: int) -> None:
+    """Under rules on them as without, with the optimum of brute force over all whole days."""
+    rng = random.Random(seed)
+    first = datetime.date(1969, 12, 20)
+    span = rng.choice([4, 8, 30])
+    places = [rng.randrange(span) for _ in range(rng.randrange(3, 11))]
+    ill = [rng.random() < 0.5 for _ in places]
+    if len(set(ill)) < 2:
+        ill[0] = not ill[1]
+    at, to = sorted(rng.randrange(span) for _ in range(2))
+    low, high = (first + datetime.timedelta(days=n) for n in (at, to))
+    condition, keeps = rng.choice(
+        [
+            ("", lambda day: True),
+            (f"threshold(d) > {low}", lambda day: day > at),
+            (f"threshold(d) < {low}", lambda day: day < at),
+            (f"threshold(d) in [{low}, {high}]", lambda day: at <= day <= to),
+            (f"not threshold(d) in [{low}, {high}]", lambda day: not at <= day <= to),
+            (f"threshold(d) > {low} and threshold(d) < {high}", lambda day: at < day < to),
+        ]
+    )
+    place = rng.choice(["", "candidates d at midpoints exact", "candidates d at quantiles 3"])
+    text = f"data frame, days {{d}} target y tree depth <= 2 minimize errors {place}"
+    if condition:
+        text += f" rule r: forall split: {condition}"
+    frame = pd.DataFrame(
+        {
+            "d": [(first + datetime.timedelta(days=n)).isoformat() for n in places],
+            "y": ["yes" if one else "no" for one in ill],
+        }
+    )
+    using = rng.choice(["exact", "milp", "sat"])
+    result = odtdsl.solve(f"{text} solve using {using}", frame=frame)
+    assert result.status == "optimal"
+    allowed = [day for day in range(span) if keeps(day)]
+    if "quantiles" in place:
+        since = [days(first) + place for place in places]
+        shares = np.quantile(since, [1 / 3, 2 / 3]).round(9)
+        cuts = {math.floor(cut) - days(first) for cut in shares.tolist()}
+        allowed = [day for day in allowed if day in cuts]
+    assert result.audit.errors == _worst(places, ill, allowed, 2)
+    for node in result.tree.nodes():
+        if isinstance(node, Branch):
+            shown = str(node.test.value)
+            assert float(node.test.value) == days(datetime.date.fromisoformat(shown))
+            assert keeps((datetime.date.fromisoformat(shown) - first).days)
+
+
+def test_audits_leaves_and_predictions_show_dates(folder: Path) -> None:
+    assert odt("solve spec.odt --out tree.json").exit_code == 0
+    line = next(one for one in odt("audit spec.odt tree.json").stdout.split("\n") if "cut " in one)
+    assert line.split()[2:4] == [line.split()[2], "2021-02-01"]
+    datetime.date.fromisoformat(line.split()[2])
+    report = odt("report spec.odt --model tree.json --out report.html")
+    assert report.exit_code == 0, report.stderr
+    assert re.search("<td[^>]*>2021-02-01</td>", Path("report.html").read_text())
+    Path("target.odt").write_text(
+        'data "rows.csv", days {seen} target seen: number drop ill '
+        "tree depth <= 1 minimize mse missing drop rule early: forall leaf: seen >= 2021-01-01"
+    )
+    solved = odt("solve target.odt --out days.json")
+    assert "predicts 2021-" in solved.stdout or "yes: 2021-" in solved.stdout
+    assert json.loads(Path("days.json").read_text())["days"] == ["seen"]
+    told = odt("predict days.json rows.csv").stdout.split()
+    assert told[0] == "seen"
+    outputs = odtdsl.load_model("days.json").predict(pd.read_csv("rows.csv"))
+    assert [days(datetime.date.fromisoformat(one)) for one in told[1:]] == [
+        math.floor(one) for one in outputs
+    ]
+    assert "`seen` = 2021-" in odt("export days.json --to text").stdout
+    assert "2021" not in odt("export days.json --to python").stdout.partition("def _number")[0]
+    line = next(
+        one for one in odt("audit target.odt days.json").stdout.split("\n") if "early" in one
+    )
+    assert "2021-01-01  " in line

@@ -27,7 +27,16 @@ from odtdsl.base.diagnostics.model import error
 from odtdsl.datasets.dataset import Dataset
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.predictor import Predictor
-from odtdsl.problem.ir.expr import Compare, Condition, Count, Scope
+from odtdsl.problem.ir.expr import (
+    Apply,
+    Compare,
+    Condition,
+    Const,
+    Count,
+    FeatureArg,
+    Scope,
+    TargetArg,
+)
 from odtdsl.problem.ir.problem import DiagramSkeleton, Problem, RuleDecl, StageDecl
 
 if TYPE_CHECKING:
@@ -198,7 +207,22 @@ def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> AuditLine:
         bound=bound,
         slack=slack,
         rows=row_counts(rule.condition, over[at]),
+        days=_of_days(rule.condition, here),
     )
+
+
+def _of_days(condition: Condition, here: TreeOn | DiagramOn) -> bool:
+    """Whether a comparison is of a threshold or an output in days with a date."""
+    if not isinstance(condition, Compare):
+        return False
+    sides = (condition.left, condition.right)
+    calls = [side for side in sides if isinstance(side, Apply)]
+    named = [
+        arg.name for call in calls for arg in call.args if isinstance(arg, FeatureArg | TargetArg)
+    ]
+    asked = any(call.term in ("threshold", "output") for call in calls)
+    other = any(isinstance(side, Const) for side in sides)
+    return asked and other and any(name in here.rows.problem.data.days for name in named)
 
 
 def _sides(condition: Condition, place: Place) -> tuple[Fraction, Fraction, Fraction] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -70,7 +71,10 @@ def _is_candidate(split: SplitOn, feature: FeatureDecl, guessed: Guessed) -> boo
         return False
     match place.place:
         case "quantiles":
-            return test.value in _cuts(there, place.count)
+            cuts = _cuts(there, place.count)
+            return test.value in (
+                {math.floor(c) for c in cuts} if feature.type.counts_days else cuts
+            )
         case "values":
             return test.value in {float(value) for value in place.values}
         case "guessed":

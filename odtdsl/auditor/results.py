@@ -39,6 +39,8 @@ class AuditLine:
     soft
         Whether the spec only wishes for it: a rule on outputs whose leaves are `relaxed` or
         `average`. Then it may be broken, and `note` says in how many leaves.
+    days
+        Whether value and bound are days since 1970-01-01, which are shown as dates.
     """
 
     rule: str
@@ -51,6 +53,7 @@ class AuditLine:
     rows: tuple[RowCount, ...] = ()
     note: str = ""
     soft: bool = False
+    days: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

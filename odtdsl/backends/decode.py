@@ -17,7 +17,17 @@ import numpy as np
 from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.base.frozen import dataclass
 from odtdsl.datasets.table import BoolArray, IntArray
-from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Side, Test, Threshold, TreeNode
+from odtdsl.predictors.nodes import (
+    Branch,
+    Equals,
+    InBin,
+    Leaf,
+    Side,
+    Test,
+    Threshold,
+    TreeNode,
+    of_days,
+)
 from odtdsl.predictors.routing import reach, route
 from odtdsl.predictors.tree import Tree
 from odtdsl.problem.ir.evaluate import Evaluation, SplitBroken, goes_left, violations
@@ -87,7 +97,8 @@ def _leaf(rows: Rows, inside: IntArray, leaf: RawLeaf) -> Leaf:
     if leaf.output is not None:
         part = ProblemPart.of(rows.problem.target.kind)
         output, curve = part.estimate(rows, inside, leaf.output)
-        return Leaf(output=output, size=len(inside), curve=curve)
+        days = [name in rows.problem.data.days for name in rows.problem.target.names]
+        return Leaf(output=of_days(output, days), size=len(inside), curve=curve)
     if rows.data.labels is None:
         return Leaf(label=leaf.label, size=len(inside))
     sums = np.zeros(rows.n_classes, dtype=np.int64)

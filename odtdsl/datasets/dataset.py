@@ -71,7 +71,12 @@ class ColumnType:
 
     def shown(self, value: float) -> float:
         """A number of the column as people read it: days as a date."""
-        return Day(value) if self.date is not None and self.date.part == "days" else value
+        return Day(value) if self.counts_days else value
+
+    @property
+    def counts_days(self) -> bool:
+        """Whether its numbers are days since 1970-01-01, all of them whole."""
+        return self.date is not None and self.date.part == "days"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

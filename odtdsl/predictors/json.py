@@ -15,7 +15,8 @@ A file of version 2 is one object::
       or  {"test": "bin", "low": null, "high": 54.5, "closed": false}   (null: no end)
 
 `label` is an index into `classes`; for number targets it is null, `classes` is empty and
-`output` holds one number for each target. A leaf of a survival tree has one, its hazard ratio,
+`output` holds one number for each target; `days` lists targets that are dates, if there are any,
+whose outputs are days since 1970-01-01. A leaf of a survival tree has one, its hazard ratio,
 and a `curve`, a list of [time, weight at risk, weight of events]. `step` is a fraction as text,
 such as "1/2". A feature has `na`, a list of texts, where the spec reads some as missing. Every
 other key must be there and no other may be. Files of version 1 have no `by_value` and are read as
@@ -37,9 +38,18 @@ import numpy as np
 from odtdsl.base import files
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error, shortened
 from odtdsl.base.files import write_text
-from odtdsl.datasets.dataset import ColumnType, Kind, OfDate, Value
+from odtdsl.datasets.dataset import ColumnType, Day, Kind, OfDate, Value
 from odtdsl.datasets.request import ORDERS
-from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold, TreeNode
+from odtdsl.predictors.nodes import (
+    Branch,
+    Equals,
+    InBin,
+    Leaf,
+    Test,
+    Threshold,
+    TreeNode,
+    of_days,
+)
 from odtdsl.predictors.tree import Tree
 from odtdsl.predictors.validation import MAX_DEPTH, check_tree
 
@@ -71,6 +81,7 @@ def to_json(tree: Tree) -> Object:
         "classes": [plain(label) for label in tree.classes],
         "root": _node_object(tree.root),
         **({"task": tree.task} if tree.task else {}),
+        **({"days": days} if (days := _days(tree)) else {}),
     }
 
 
@@ -194,6 +205,8 @@ class Reader:
         self.problems: list[Diagnostic] = []
         self.types: dict[str, ColumnType] = {}
         """The features that were read so far."""
+        self.outputs_of_days: tuple[bool, ...] = ()
+        """Of each target whether its outputs count days."""
 
     def wrong(self, code: str, place: str, message: str) -> None:
         """Records a mistake, unless there are too many already."""
@@ -203,9 +216,14 @@ class Reader:
     def tree(self, value: Object) -> Tree:
         """A tree from its JSON object; mistakes are recorded in `problems`."""
         keys = ("format", "version", "features", "targets", "classes", "root")
-        self.keys(value, "the top level", (*keys, "task") if "task" in value else keys)
+        more = [key for key in ("task", "days") if key in value]
+        self.keys(value, "the top level", (*keys, *more))
         features = self.items(value.get("features", []), "features")
         targets = self.items(value.get("targets", []), "targets")
+        days = self.items(value.get("days", []), "days")
+        if any(target not in targets for target in days):
+            self.wrong("F207", "days", "must name targets")
+        self.outputs_of_days = tuple(target in days for target in targets)
         classes = self.items(value.get("classes", []), "classes")
         return Tree(
             features=tuple(self.feature(v, f"features[{i}]") for i, v in enumerate(features)),
@@ -315,9 +333,12 @@ class Reader:
             label=None if label is None else self.count(label, f"{place}.label"),
             output=None
             if output is None
-            else tuple(
-                self.number(v, f"{place}.output[{i}]")
-                for i, v in enumerate(self.items(output, f"{place}.output"))
+            else of_days(
+                tuple(
+                    self.number(v, f"{place}.output[{i}]")
+                    for i, v in enumerate(self.items(output, f"{place}.output"))
+                ),
+                self.outputs_of_days,
             ),
             size=self.count(value.get("size", 0), f"{place}.size"),
             class_weights=tuple(
@@ -489,6 +510,12 @@ def feature_object(type_: ColumnType) -> Object:
 
 def _date_object(date: OfDate) -> Object:
     return {"column": date.column, "part": date.part, "order": date.order}
+
+
+def _days(tree: Tree) -> list[str]:
+    """The targets whose outputs count days."""
+    outputs = next(iter(tree.leaves)).output or ()
+    return [name for name, at in zip(tree.targets, outputs, strict=False) if isinstance(at, Day)]
 
 
 def _node_object(node: TreeNode) -> Object:

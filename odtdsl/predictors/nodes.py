@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from odtdsl.base.frozen import dataclass
-from odtdsl.datasets.dataset import Value
+from odtdsl.datasets.dataset import Day, Value
 
 Side = Literal["left", "right"]
 
@@ -79,3 +80,10 @@ class Branch:
 
 
 TreeNode = Leaf | Branch
+
+
+def of_days(output: tuple[float, ...], days: Sequence[bool]) -> tuple[float, ...]:
+    """The outputs of a leaf, where `days` says so as `Day`, which is shown as a date."""
+    if not any(days):
+        return output
+    return tuple(Day(x) if day else x for x, day in zip(output, days, strict=False))

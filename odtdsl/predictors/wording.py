@@ -20,7 +20,9 @@ def number_text(value: float) -> str:
 
 
 def rounded(value: float) -> str:
-    """A measured number for display: six significant digits."""
+    """A measured number for display: six significant digits, or the date where it counts days."""
+    if isinstance(value, Day):
+        return str(value)
     return number_text(float(f"{value:.6g}"))
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from odtdsl.base.back_ends import gives_up
+from odtdsl.datasets.dataset import Day
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.tree import Tree
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from odtdsl.driver.pipeline import Plan
     from odtdsl.driver.result import Result, Stage
     from odtdsl.driver.scoring import OutputScore, TestScore
+    from odtdsl.insight.explanations.prices import Price
     from odtdsl.predictors.missing_values import MissingShown
 
 STATUS = {
@@ -45,6 +47,13 @@ def shown(value: Fraction | None, digits: int = 6) -> str:
 
 NOISE = Fraction(1, 10**9)
 """What rules on floats may be off by, in units of their bound and 1: see the auditor's."""
+
+
+def sides_text(line: AuditLine | Price) -> tuple[str, str]:
+    """The value and the bound of a line; dates where they count days."""
+    if line.days and line.value is not None and line.bound is not None:
+        return str(Day(line.value)), str(Day(line.bound))
+    return shown(line.value), shown(line.bound)
 
 
 def slack_text(line: AuditLine) -> str:
@@ -300,8 +309,7 @@ def checked(line: AuditLine) -> tuple[str, ...]:
     return (
         line.rule,
         kept,
-        shown(line.value),
-        shown(line.bound),
+        *sides_text(line),
         slack_text(line),
         row_counts_text(line),
         condition,

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from odtdsl.base.diagnostics.render import render_text
-from odtdsl.presentation.console import counted, shown, stage_line, table
+from odtdsl.presentation.console import counted, shown, sides_text, stage_line, table
 from odtdsl.problem.ir.expr import Scope
 
 if TYPE_CHECKING:
@@ -151,8 +151,7 @@ def priced(found: Prices) -> Iterator[str]:
                 *errors,
                 BINDS[price.binds],
                 _ranges(price.without),
-                shown(price.value),
-                shown(price.bound),
+                *sides_text(price),
                 shown(price.slack),
             )
         )

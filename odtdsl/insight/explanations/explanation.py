@@ -13,6 +13,7 @@ from odtdsl.base.diagnostics.render import to_json
 from odtdsl.base.methods import method
 from odtdsl.base.numbers import as_number
 from odtdsl.base.source import Source
+from odtdsl.datasets.dataset import Day
 from odtdsl.insight.explanations.nearest_bounds import Nearest, shown
 from odtdsl.insight.explanations.oracle import Constraint
 from odtdsl.insight.explanations.prices import Prices
@@ -245,7 +246,9 @@ def _broken(line: AuditLine) -> str:
     """`fair` (value 0.2, bound 0.1)."""
     if line.value is None or line.bound is None:
         return f"`{line.rule}`"
-    return f"`{line.rule}` (value {rounded(float(line.value))}, bound {rounded(float(line.bound))})"
+    kind = Day if line.days else float
+    value, bound = rounded(kind(line.value)), rounded(kind(line.bound))
+    return f"`{line.rule}` (value {value}, bound {bound})"
 
 
 def _constraint(one: Constraint) -> dict[str, str]:

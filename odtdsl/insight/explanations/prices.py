@@ -76,7 +76,7 @@ class Price:
         that of the best found without this one; None for number targets.
     rows
         The price in such rows, where the first stage counts nothing but errors.
-    value, bound, slack
+    value, bound, slack, days
         Of the rule on the best tree found with all rules, as in an audit.
     tree
         The best tree found without it.
@@ -91,6 +91,7 @@ class Price:
     value: Fraction | None = None
     bound: Fraction | None = None
     slack: Fraction | None = None
+    days: bool = False
     tree: Tree | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -393,6 +394,7 @@ class _Told:
             value=None if line is None else line.value,
             bound=None if line is None else line.bound,
             slack=None if line is None else line.slack,
+            days=line is not None and line.days,
             tree=None if fewer.met is None else fewer.met.tree,
         )
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.datasets.cells import number_of
-from odtdsl.datasets.dataset import ColumnType, Value
+from odtdsl.datasets.dataset import ColumnType, Day, Value
 from odtdsl.datasets.levels import by_number, level_text
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Hyperplane, Split, Weight
@@ -278,7 +278,9 @@ def plan_of(model: Predictor) -> Plan:
 
 
 def _floats(leaf: Leaf) -> Leaf:
-    return leaf if leaf.output is None else replace(leaf, output=tuple(map(float, leaf.output)))
+    if leaf.output is None:
+        return leaf
+    return replace(leaf, output=tuple(x if isinstance(x, Day) else float(x) for x in leaf.output))
 
 
 def _room(n_splits: int, n_nodes: int | None) -> None:

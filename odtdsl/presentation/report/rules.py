@@ -121,8 +121,7 @@ def checked(line: AuditLine) -> tuple[Part, ...]:
     text = line.text + (f" ({line.note})" if line.note else "")
     return (
         tag("span", kept, class_=f"holds {kept.lower()}"),
-        console.shown(line.value),
-        console.shown(line.bound),
+        *console.sides_text(line),
         console.slack_text(line),
         str(line.instances),
         row_counts(line),
@@ -211,7 +210,6 @@ def _price(one: Price, index: int | None) -> tuple[Part, ...]:
         console.shown(one.errors),
         explanations.BINDS[one.binds],
         without,
-        console.shown(one.value),
-        console.shown(one.bound),
+        *console.sides_text(one),
         console.shown(one.slack),
     )

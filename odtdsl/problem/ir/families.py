@@ -7,6 +7,7 @@ and the next distinct training value; which real threshold comes out is decided 
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakKeyDictionary
@@ -59,6 +60,8 @@ class Family:
     grid
         Where thresholds come out if they may: the multiples of a declared step. All where shortest
         decimals lie on it anyway.
+    whole
+        Whether thresholds are whole numbers: between two days there is none, and a date shows none.
     """
 
     column: int
@@ -71,6 +74,7 @@ class Family:
     domain: RealSet = FULL
     shorten: bool = False
     grid: RealSet = FULL
+    whole: bool = False
 
     def goes_left(self, test: int) -> BoolArray:
         """bool (n_rows,): which rows the test sends left."""
@@ -143,13 +147,16 @@ def _family(
         return _thresholds(index, ranks, side, levels)
     if feature.candidates.place == "bins":
         return _bins(index, column.numbers, feature.candidates.count, side)
+    domain = _domain(feature, column.numbers, guessed)
+    anywhere = domain == FULL and feature.type.counts_days
     return _thresholds(
         index,
         column.numbers,
         side,
-        _domain(feature, column.numbers, guessed),
-        shorten=feature.candidates.place == "midpoints",
+        domain,
+        shorten=feature.candidates.place == "midpoints" or anywhere,
         step=feature.type.step,
+        whole=feature.type.counts_days,
     )
 
 
@@ -158,7 +165,8 @@ def _domain(
 ) -> RealSet:
     match feature.candidates.place:
         case "quantiles":
-            return RealSet.points(quantile_cuts(numbers, feature.candidates.count))
+            cuts = quantile_cuts(numbers, feature.candidates.count)
+            return RealSet.points(map(math.floor, cuts) if feature.type.counts_days else cuts)
         case "values":
             return RealSet.points(float(x) for x in feature.candidates.values)
         case "guessed":
@@ -194,6 +202,7 @@ def _thresholds(
     *,
     shorten: bool = False,
     step: Fraction | None = None,
+    whole: bool = False,
 ) -> Family:
     missing = np.isnan(numbers)
     if len(numbers) > MOST_EXACT_GAPS and (points := domain.listed()) is not None:
@@ -210,6 +219,7 @@ def _thresholds(
         grid=_grid(values, step) if shorten and step is not None else FULL,
         codes=_with_missing(codes, missing, side, len(values)),
         n_tests=max(0, len(values) - 1),
+        whole=whole,
     )
 
 
@@ -305,6 +315,8 @@ def admissible(family: Family, allowed: RealSet) -> BoolArray:
     """
     if family.kind != "threshold" or allowed == FULL:
         return np.full(family.n_tests, bool(allowed))
+    if family.whole:
+        allowed = allowed.whole()
     found = np.zeros(family.n_tests, dtype=bool)
     lows, highs = family.values[:-1], family.values[1:]
     for (start, _), (end, _) in allowed.pieces:
@@ -324,11 +336,13 @@ def place(family: Family, allowed: RealSet, test: int, upper: int | None = None)
 
     The shortest decimal that is allowed in [u, v), of these the nearest to the midpoint (see
     `placing` for what to allow, so that it lies on a declared grid); where a
-    list or `midpoints exact` says where to split, the allowed float nearest to the midpoint. None
-    where there is none.
+    list or `midpoints exact` says where to split, the allowed float nearest to the midpoint. Of
+    days whole ones alone. None where there is none.
     """
     low = float(family.values[test])
     high = float(family.values[test + 1 if upper is None else upper])
+    if family.whole:
+        allowed = allowed.whole()
     if family.shorten:
         return allowed.shortest(low, high, midpoint(low, high))
     return allowed.nearest(low, high, midpoint(low, high))

@@ -18,7 +18,7 @@ def threshold_set(family: Family, filters: Iterable[SplitFilter], level: int) ->
     for rule in filters:
         if rule.column == family.column and (rule.levels is None or level in rule.levels):
             allowed = allowed & rule.allowed
-    return allowed
+    return allowed.whole() if family.whole else allowed
 
 
 def tests_at(family: Family, filters: Iterable[SplitFilter], level: int) -> BoolArray:

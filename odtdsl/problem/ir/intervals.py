@@ -96,6 +96,20 @@ class RealSet:
     def __bool__(self) -> bool:
         return bool(self.pieces)
 
+    def whole(self) -> RealSet:
+        """The whole numbers of the set, each piece from its first to its last."""
+        found = []
+        for (low, after), (high, to) in self.pieces:
+            first = (
+                low if math.isinf(low) else float(math.floor(low) + 1 if after else math.ceil(low))
+            )
+            last = (
+                high if math.isinf(high) else float(math.floor(high) if to else math.ceil(high) - 1)
+            )
+            if first <= last:
+                found.append(((first, 0), (last, 1)))
+        return RealSet(tuple(found))
+
     def nearest(self, low: float, high: float, wish: float) -> float | None:
         """The float in the set and in [low, high) that is nearest to `wish`, ties downwards.
 

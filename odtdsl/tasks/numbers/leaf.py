@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from odtdsl.base.diagnostics.model import Diagnostic
+from odtdsl.datasets.dataset import Day
 from odtdsl.predictors.leaves import LeafPart
 from odtdsl.predictors.nodes import Leaf
 from odtdsl.predictors.structure import Structure
@@ -34,6 +35,14 @@ class NumberLeaves(LeafPart):
         """The output of each end; with a second axis where there are several targets."""
         outputs = np.array([leaf.output for leaf in model.ends], dtype=np.float64)
         return outputs[:, 0] if len(model.targets) == 1 else outputs
+
+    def columns(self, model: Structure) -> dict[str, list[Any]]:
+        """See `LeafPart.columns`; dates where outputs count days."""
+        found: dict[str, list[Any]] = {}
+        for at, target in enumerate(model.targets):
+            outputs = [leaf.output[at] for leaf in model.ends if leaf.output is not None]
+            found[target] = [str(x) if isinstance(x, Day) else float(x) for x in outputs]
+        return found
 
     def words(self, leaf: Leaf, model: Structure) -> str:
         """The output, under the names of the targets where there are several."""

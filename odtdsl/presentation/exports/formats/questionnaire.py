@@ -234,7 +234,7 @@ def _end(plan: Plan, leaf: int) -> str:
 
 
 def _value(value: Any) -> str:
-    return printable(value) if isinstance(value, str) else number_text(value)
+    return printable(value) if isinstance(value, str) else value_text(value)
 
 
 def _costs(plan: Plan) -> Iterator[tuple[float, list[int]]]:

@@ -265,7 +265,7 @@ def _cell(value: Cell) -> str:
 def _value(value: Value) -> str:
     """A number, or a text in quotes on one line."""
     if not isinstance(value, str):
-        return number_text(value)
+        return value_text(value)
     return '"' + printable(value.replace("\\", "\\\\").replace('"', '\\"')) + '"'
 
 
