@@ -60,7 +60,8 @@ OutputFronts::OutputFronts(const OutputRows& data, OutputLane& lane, Control& co
       check_(data.problem.base, data.rules()),
       slack_(model_.components, kUnbounded),
       side_(data.problem.base.rows),
-      values_(model_.components) {
+      values_(model_.components),
+      options_{NumberFront(model_.components), NumberFront(model_.components)} {
   if (!model_.monotone.empty())
     monotone_ = std::make_unique<Monotone>(model_.monotone, model_.space, data.problem.base.rows,
                                            predicted_, data.targets);
@@ -83,6 +84,7 @@ OutputFronts::OutputFronts(const OutputRows& data, OutputLane& lane, Control& co
     for (const auto* parts : {&one.factor, &one.weight})
       for (double part : *parts)
         if (part < 0) rising[static_cast<std::size_t>(one.component)] = 0;
+  if (lane.pairs().ready() && lane.pairs().measures() && !monotone_ && !goal()) round_measures();
   for (const auto& clause : model_.clauses)
     for (const NumberLiteral& one : clause) {
       if (one.component < 0) {
@@ -92,7 +94,8 @@ OutputFronts::OutputFronts(const OutputRows& data, OutputLane& lane, Control& co
       }
       const std::size_t k = static_cast<std::size_t>(one.component);
       compared[k] = 1;
-      if (clause.size() == 1 && rising[k]) slack_[k] = std::min(slack_[k], one.at_most);
+      if (clause.size() == 1 && rising[k])
+        slack_[k] = std::min(slack_[k], one.at_most + (rounded_.empty() ? 0 : rounded_[k]));
     }
   rising_ = true;
   for (const NumberTerm& term : model_.goal) {
@@ -105,6 +108,28 @@ OutputFronts::OutputFronts(const OutputRows& data, OutputLane& lane, Control& co
   }
   for (std::size_t k = 0; k < n; ++k)
     if (compared[k]) order_.components.push_back(k);
+}
+
+// Measures that are told from sums over pairs of cuts, and the bounds on them that hold alone.
+void OutputFronts::round_measures() {
+  rounded_.assign(model_.components, 0.0);
+  for (std::size_t m = 0; m < model_.measures.size(); ++m) {
+    const std::size_t k = static_cast<std::size_t>(model_.measures[m].component);
+    rounded_[k] = lane_.pairs().rounding(m);
+    double most = kUnbounded;
+    for (const auto& clause : model_.clauses)
+      if (clause.size() == 1 && clause[0].component == static_cast<int>(k))
+        most = std::min(most, clause[0].at_most);
+    if (most < kUnbounded) caps_.push_back({m, most + rounded_[k], rounded_[k] + 1e-290});
+  }
+}
+
+// Whether a tree keeps the rules, up to the rounding of measures.
+bool OutputFronts::nearly_holds(std::uint64_t facts, const double* values) const {
+  if (rounded_.empty()) return model_.holds(facts, values);
+  std::vector<double> least(values, values + model_.components);
+  for (std::size_t k = 0; k < least.size(); ++k) least[k] -= rounded_[k];
+  return model_.holds(facts, least.data());
 }
 
 bool OutputFronts::within(std::uint64_t facts, const double* values) const {
@@ -142,13 +167,19 @@ void OutputFronts::search(const OutputNode& root, const OutputAsk& ask, double b
 
 void OutputFronts::consider(const NumberEntry& e, const double* values, const Split* split,
                             int left, int right) {
-  if (!model_.holds(e.facts, values)) return;
+  if (!nearly_holds(e.facts, values)) return;
   const double value = goal() ? NumberModel::sum(model_.goal, e.facts, values) : e.value;
   if (!(value < best)) return;
+  Plan plan = Plan::leaf();
+  if (split != nullptr)
+    plan = Plan::split(split->feature, split->bound, plan_of(left), plan_of(right));
+  if (!rounded_.empty()) {
+    std::vector<double> exact;
+    const std::uint64_t facts = parts_.measure(plan, data_.used, exact);
+    if (!model_.holds(facts, exact.data())) return;
+  }
   best = value;
-  found_(value, split == nullptr
-                    ? Plan::leaf()
-                    : Plan::split(split->feature, split->bound, plan_of(left), plan_of(right)));
+  found_(value, plan);
 }
 
 Plan OutputFronts::plan_of(int step) const {
@@ -228,6 +259,15 @@ OutputFronts::Front OutputFronts::solve(const OutputNode& node, const OutputAsk&
 
 void OutputFronts::branch(const OutputNode& node, const OutputAsk& ask, double budget,
                           NumberFront& front) {
+  if (tabled(ask)) {
+    if (ask.shape.depth == 3) return by_tables(node, ask, budget, front);
+    OutputPairs& pairs = lane_.pairs();
+    control_.poll(pairs.work(node.rows));
+    pairs.sum(node.of(0), node.rows, !model_.measures.empty(), whole_);
+    pairs.scan(whole_, ask.state, {}, scans_[0]);
+    return by_table(whole_, pairs_inside(node), ask, {}, scans_[0], limit(ask, budget), budget,
+                    front);
+  }
   if (ask.level > 0 && lane_.pairs().tells(ask.shape, ask.state, node.rows))
     return by_pairs(node, ask, budget, front);
   OutputFrontier frontier(data_, node, ask, leaf_rows_);

@@ -45,7 +45,7 @@ bool OutputFronts::of_use(const OutputAsk& ask, const NumberEntry& e, const doub
                           const NumberFront& front) const {
   if (!within(e.facts, values)) return false;
   if (ask.level > 0) return !front.covers(e, values, order_);
-  if (!model_.holds(e.facts, values)) return false;
+  if (!nearly_holds(e.facts, values)) return false;
   return (goal() ? NumberModel::sum(model_.goal, e.facts, values) : e.value) < best;
 }
 

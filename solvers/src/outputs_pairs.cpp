@@ -1,162 +1,443 @@
 #include "odt/outputs_pairs.hpp"
 
 #include <algorithm>
+#include <cmath>
+
+#include "odt/lanes.hpp"
+#include "odt/masked_sums.hpp"
 
 namespace odt {
+namespace {
+
+// Rows lighter than this share of all rows together are too light for sums to tell them.
+constexpr double kLightest = 1e-9, kNothing = 1e-11;
+
+struct GainRow {
+  const double *left, *all;  // [part][stride], [part]
+  std::size_t stride, targets, measures;
+  const double *factor, *scale;  // [target], [measure][target]
+  const double* allowed;         // [stride]
+  double price, least;
+  double* out;
+};
+
+// What both leaves of a split on each column lose less than their rows one by one; the most of it.
+template <bool kMeasured>
+ODT_INLINE double gain_row(const GainRow& in) {
+  Lanes most = Lanes{} - kUnbounded;
+  const Lanes none = most;
+  for (std::size_t j = 0; j < in.stride; j += kLanes) {
+    Lanes w, open;
+    load(w, in.left + j);
+    load(open, in.allowed + j);
+    const Lanes v = in.all[0] - w;
+    Lanes low = {}, high = {};
+    for (std::size_t t = 0; t < in.targets; ++t) {
+      Lanes s;
+      load(s, in.left + (1 + t) * in.stride + j);
+      const Lanes r = in.all[1 + t] - s;
+      if constexpr (kMeasured) {
+        const Lanes x = s / w, y = r / v;  // the means
+        Lanes a = in.factor[t] * s, b = in.factor[t] * r;
+        for (std::size_t m = 0; m < in.measures; ++m) {
+          const std::size_t at = (1 + m) * (1 + in.targets);
+          const double scale = in.scale[m * in.targets + t];
+          Lanes gw, gs;
+          load(gw, in.left + at * in.stride + j);
+          load(gs, in.left + (at + 1 + t) * in.stride + j);
+          a += scale * (2 * gs - x * gw);
+          b += scale * (2 * (in.all[at + 1 + t] - gs) - y * (in.all[at] - gw));
+        }
+        low += x * a;
+        high += y * b;
+      } else {
+        low += in.factor[t] * s * s;
+        high += in.factor[t] * r * r;
+      }
+    }
+    Lanes both = kMeasured ? low + high : low / w + high / v;
+    both = both - in.price + open;
+    const LaneBits heavy = (w > in.least) & (v > in.least);
+    both = heavy ? both : none;
+    store(both, in.out + j);
+    most = both > most ? both : most;
+  }
+  double found = most[0];
+  for (std::size_t l = 1; l < kLanes; ++l) found = std::max(found, most[l]);
+  return found;
+}
+ODT_CLONES double free_gains(const GainRow& in) { return gain_row<false>(in); }
+ODT_CLONES double mixed_gains(const GainRow& in) { return gain_row<true>(in); }
+
+// Whole blocks of lanes.
+ODT_CLONES void differences(const double* a, const double* b, std::size_t n, double* out) {
+  for (std::size_t j = 0; j < n; j += kLanes) {
+    Lanes x, y;
+    load(x, a + j);
+    load(y, b + j);
+    store(x - y, out + j);
+  }
+}
+ODT_CLONES void add_to(double* a, const double* b, std::size_t n) {
+  for (std::size_t j = 0; j < n; j += kLanes) {
+    Lanes x, y;
+    load(x, a + j);
+    load(y, b + j);
+    store(x + y, a + j);
+  }
+}
+
+}  // namespace
+
+// ---- columns, and the numbers of rows
 
 OutputPairs::OutputPairs(const OutputRows& data, std::size_t leaf_rows) : data_(data) {
   const OutputProblem& p = data.problem;
   const std::size_t features = p.base.features;
   if (p.loss != OutputLoss::squared || leaf_rows > 1 || !data.free()) return;
-  for (std::uint32_t row : data.used)
-    if (!(data.of(row)[kWeight] > 0)) return;  // a side without weight is one with rows
+  double total = 0, lightest = kUnbounded;
+  for (std::uint32_t row : data.used) {
+    total += data.of(row)[kWeight];
+    lightest = std::min(lightest, data.of(row)[kWeight]);
+  }
+  if (!(lightest > kLightest * total)) return;  // a side without weight is one with rows
+  least_ = kNothing * total;
   for (std::uint32_t f = 0; f < features; ++f) {
     const auto& counts = data.counts[f];
+    const std::size_t before = columns_.size();
     for (std::uint32_t r = 1; r < p.base.distinct[f]; ++r)
       if (counts[r] > counts[r - 1]) columns_.push_back({f, counts[r] - 1, r});
     if (columns_.size() > kMost) return;
+    if (columns_.size() > before) first_.push_back(before);
   }
   if (columns_.size() < 2) return;
-  stride_ = (columns_.size() + 7) / 8 * 8;
-  if (p.base.rows * stride_ > kMostCells) return;
-  parts_ = 1 + data.targets;
-  mask_.assign(p.base.rows * stride_, 0.0);
-  for (std::uint32_t row : data.used)
-    for (std::size_t c = 0; c < columns_.size(); ++c)
-      mask_[row * stride_ + c] = data.cells(columns_[c].feature)[row] <= columns_[c].cell;
-  own_.resize(columns_.size());
-  pairs_.assign(columns_.size() * parts_ * stride_, 0.0);
-  all_.resize(parts_);
-  rest_.resize(parts_);
-  one_.resize(parts_);
-  other_.resize(parts_ * stride_);
+  stride_ = (columns_.size() + kLanes - 1) / kLanes * kLanes;
+  free_parts_ = 1 + data.targets;
+  const auto& measures = p.model.measures;
+  measured_ = !measures.empty() && measures.size() <= kMostMeasures &&
+              std::all_of(measures.begin(), measures.end(), [](const NumberMeasure& one) {
+                return one.kind == MeasuredLoss::squared;
+              });
+  parts_ = free_parts_ * (measured_ ? 1 + measures.size() : 1);
+  own_ = parts_;
+  sums_ = own_ + 1 + (measured_ ? measures.size() : 0);
+  entries_ = sums_ + static_cast<std::size_t>(p.rules.sums);
+  if (p.base.rows * std::max(stride_, entries_) > kMostCells ||
+      columns_.size() * stride_ * parts_ > kMostCells)
+    return;
+  first_.push_back(columns_.size());
+  make_values();
   ready_ = true;
 }
 
-// Of the rows left of each column, the sums of those left of each other one; the diagonal has those
-// of the column itself.
-void OutputPairs::sum(const OutputNode& node) {
-  std::fill(pairs_.begin(), pairs_.end(), 0.0);
-  std::fill(all_.begin(), all_.end(), 0.0);
-  std::fill(own_.begin(), own_.end(), 0.0);
-  const std::size_t stride = stride_;
-  for (std::size_t i = 0; i < node.rows; ++i) {
-    const std::uint32_t row = node.of(0)[i];
-    const double* mask = &mask_[row * stride];
+void OutputPairs::make_values() {
+  const OutputProblem& p = data_.problem;
+  const std::size_t blocks = stride_ / kLanes, rows = p.base.rows, targets = data_.targets;
+  values_.assign(rows * entries_, 0.0);
+  masks_.assign(rows * blocks, 0);
+  slots_.assign((first_.size() - 1) * rows, 0);
+  if (measured_) rounding_.assign(p.model.measures.size(), 0.0);
+  for (std::uint32_t row : data_.used) {
+    double* of = &values_[row * entries_];
     const double* sums = data_.of(row);
-    const double own = sums[kOwn] - sums[kFloor];
-    for (std::size_t c = 0; c < columns_.size(); ++c) own_[c] += own * mask[c];
-    for (std::size_t k = 0; k < parts_; ++k) {
-      const double part = k == 0 ? sums[kWeight] : sums[kTargets + k - 1];
-      all_[k] += part;
-      for (std::size_t c = 0; c < columns_.size(); ++c) {
-        if (mask[c] == 0) continue;
-        double* out = &pairs_[(c * parts_ + k) * stride];
-        for (std::size_t g = 0; g < stride; ++g) out[g] += part * mask[g];
+    of[0] = sums[kWeight];
+    for (std::size_t t = 0; t < targets; ++t) of[1 + t] = sums[kTargets + t];
+    of[own_] = sums[kOwn] - sums[kFloor];
+    for (std::size_t m = 0; m < rounding_.size(); ++m) {
+      const NumberMeasure& one = p.model.measures[m];
+      double* part = of + (1 + m) * free_parts_;
+      part[0] = one.weight[row];
+      for (std::size_t t = 0; t < targets; ++t) {
+        const double d = p.target[row * targets + t] - data_.centre[t];
+        part[1 + t] = one.weight[row] * d;
+        of[own_ + 1 + m] += one.factor[t] * one.weight[row] * d * d;
       }
+      rounding_[m] += 1e-11 * std::fabs(of[own_ + 1 + m]);
+    }
+    for (std::size_t k = sums_; k < entries_; ++k)
+      of[k] = static_cast<double>(
+          p.rules.value[row * static_cast<std::size_t>(p.rules.sums) + k - sums_]);
+    for (std::size_t c = 0; c < columns_.size(); ++c)
+      if (data_.cells(columns_[c].feature)[row] <= columns_[c].cell)
+        masks_[row * blocks + c / kLanes] |= static_cast<std::uint8_t>(1 << (c % kLanes));
+    for (std::size_t k = 0; k + 1 < first_.size(); ++k)
+      for (std::size_t c = first_[k]; c < first_[k + 1]; ++c)
+        slots_[k * rows + row] += data_.cells(columns_[c].feature)[row] > columns_[c].cell;
+  }
+}
+
+// ---- sums
+
+// Of the rows left of each column, the sums of those left of each other one.
+void OutputPairs::sum(const std::uint32_t* rows, std::size_t n, bool measured, Table& out) {
+  const std::size_t count = parts(measured), blocks = stride_ / kLanes;
+  out.measured = measured;
+  out.pairs.reserve(columns_.size() * count * stride_);
+  out.ones.reserve((entries_ + 1) * stride_);
+  const MaskedRows in{values_.data(), entries_, masks_.data(), blocks, rows, n};
+  for (std::size_t e = 0; e < entries_; e += 2) {
+    double* to = out.ones.data() + e * stride_;
+    if (e + 1 < entries_)
+      add_masked_two(in.behind(e), 0, to, to + stride_);
+    else
+      add_masked_one(in.behind(e), 0, to);
+  }
+  out.all.assign(entries_, 0.0);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t e = 0; e < entries_; ++e) out.all[e] += values_[rows[i] * entries_ + e];
+  for (std::size_t k = 0; k + 1 < first_.size(); ++k) add_feature(k, rows, n, count, out);
+  for (std::size_t k = 1; k + 1 < first_.size(); ++k) {
+    const std::size_t told = first_[k] / kLanes * kLanes;
+    for (std::size_t c = first_[k]; c < first_[k + 1]; ++c)
+      for (std::size_t p = 0; p < count; ++p) {
+        double* to = out.pairs.data() + (c * count + p) * stride_;
+        for (std::size_t g = 0; g < told; ++g) to[g] = out.pairs[(g * count + p) * stride_ + c];
+      }
+  }
+}
+
+// The columns of a feature, with all from the first of them on. Of the rows between two
+// neighbouring ones, those that are most are not added up.
+void OutputPairs::add_feature(std::size_t k, const std::uint32_t* rows, std::size_t n,
+                              std::size_t count, Table& out) {
+  const std::size_t first = first_[k], columns = first_[k + 1] - first;
+  const std::uint16_t* slot = slots_.data() + k * data_.problem.base.rows;
+  ends_.assign(columns + 2, 0);
+  for (std::size_t i = 0; i < n; ++i) ++ends_[slot[rows[i]] + 1];
+  const std::size_t most = static_cast<std::size_t>(
+      std::max_element(ends_.begin() + 1, ends_.end()) - ends_.begin() - 1);
+  for (std::size_t s = 0; s <= columns; ++s) ends_[s + 1] += ends_[s];
+  picked_.resize(n + 1);
+  for (std::size_t i = 0; i < n; ++i) picked_[ends_[slot[rows[i]]]++] = rows[i];
+  // Now the end of every slot stands where its beginning stood.
+  const std::size_t block = first / kLanes, from = block * kLanes, width = stride_ - from;
+  const auto add = [&](std::size_t s, double* to) {
+    const std::size_t begin = s == 0 ? 0 : ends_[s - 1];
+    const MaskedRows in{values_.data(),         entries_,        masks_.data(), stride_ / kLanes,
+                        picked_.data() + begin, ends_[s] - begin};
+    for (std::size_t p = 0; p < count; p += 2) {
+      if (p + 1 < count)
+        add_masked_two(in.behind(p), block, to + p * stride_, to + (p + 1) * stride_);
+      else
+        add_masked_one(in.behind(p), block, to + p * stride_);
+    }
+  };
+  const auto of = [&](std::size_t c) { return out.pairs.data() + (first + c) * count * stride_; };
+  for (std::size_t s = 0; s < most; ++s) {
+    add(s, of(s));
+    for (std::size_t p = 0; p < count && s > 0; ++p)
+      add_to(of(s) + p * stride_ + from, of(s - 1) + p * stride_ + from, width);
+  }
+  for (std::size_t s = columns; s > most; --s) {
+    double* to = of(s - 1);
+    add(s, to);
+    const double* whole = s == columns ? out.ones.data() : of(s);
+    for (std::size_t p = 0; p < count; ++p)
+      differences(whole + p * stride_ + from, to + p * stride_ + from, width,
+                  to + p * stride_ + from);
+  }
+}
+
+void OutputPairs::subtract(const Table& from, const Table& part, Table& out) const {
+  out.measured = from.measured;
+  const std::size_t cells = columns_.size() * parts(from.measured) * stride_;
+  out.pairs.reserve(cells);
+  out.ones.reserve((entries_ + 1) * stride_);
+  differences(from.pairs.data(), part.pairs.data(), cells, out.pairs.data());
+  differences(from.ones.data(), part.ones.data(), entries_ * stride_, out.ones.data());
+  out.all.resize(entries_);
+  for (std::size_t e = 0; e < entries_; ++e) out.all[e] = from.all[e] - part.all[e];
+}
+
+// ---- sides
+
+void OutputPairs::enter(const Table& table, std::size_t column, bool low, Side& side) {
+  const std::size_t count = parts(table.measured);
+  const double* pairs = table.pairs.data() + column * count * stride_;
+  side.all.resize(entries_);
+  for (std::size_t e = 0; e < entries_; ++e) {
+    const double left = table.ones[e * stride_ + column];
+    side.all[e] = low ? left : table.all[e] - left;
+  }
+  side.left = pairs;
+  if (low) return;
+  made_.resize(count * stride_);
+  differences(table.ones.data(), pairs, count * stride_, made_.data());
+  side.left = made_.data();
+}
+
+double OutputPairs::own(const std::vector<double>& all, const Mix& mix) const {
+  double total = mix.loss * all[own_];
+  for (std::size_t m = 0; m < mix.measure.size(); ++m) total += mix.measure[m] * all[own_ + 1 + m];
+  return total;
+}
+
+// How much less than their own losses rows of these sums lose as a leaf, its price taken off.
+double OutputPairs::gain(const std::vector<double>& all, const Mix& mix) const {
+  double total = -mix.loss * data_.problem.leaf_price;
+  for (std::size_t t = 0; t < data_.targets; ++t) {
+    const double mean = all[1 + t] / all[0];
+    double part = mix.loss * data_.problem.factor[t] * all[1 + t];
+    for (std::size_t m = 0; m < mix.measure.size(); ++m) {
+      const double* of = &all[(1 + m) * free_parts_];
+      part += mix.measure[m] * data_.problem.model.measures[m].factor[t] *
+              (2 * of[1 + t] - mean * of[0]);
+    }
+    total += mean * part;
+  }
+  return total;
+}
+
+const double* OutputPairs::gains(const Side& side, int state, const Mix& mix, double& most) {
+  const OutputProblem& p = data_.problem;
+  const std::size_t measures = mix.measure.size();
+  scaled_.resize(data_.targets * (1 + measures));
+  for (std::size_t t = 0; t < data_.targets; ++t) {
+    scaled_[t] = mix.loss * p.factor[t];
+    for (std::size_t m = 0; m < measures; ++m)
+      scaled_[(1 + m) * data_.targets + t] = mix.measure[m] * p.model.measures[m].factor[t];
+  }
+  gains_.resize(stride_);
+  const GainRow in{side.left,
+                   side.all.data(),
+                   stride_,
+                   data_.targets,
+                   measures,
+                   scaled_.data(),
+                   scaled_.data() + data_.targets,
+                   allowed(state),
+                   2 * mix.loss * p.leaf_price,
+                   least_,
+                   gains_.data()};
+  most = measures > 0 ? mixed_gains(in) : free_gains(in);
+  return gains_.data();
+}
+
+const double* OutputPairs::allowed(int state) {
+  const std::size_t at = static_cast<std::size_t>(state);
+  if (allowed_.size() <= at) allowed_.resize(at + 1);
+  auto& open = allowed_[at];
+  if (open.empty()) {
+    open.assign(stride_, -kUnbounded);
+    for (std::size_t c = 0; c < columns_.size(); ++c)
+      if (data_.rules().after(state, columns_[c].feature) >= 0) open[c] = 0;
+  }
+  return open.data();
+}
+
+// ---- the best trees
+
+void OutputPairs::scan(const Table& table, int state, const Mix& mix, Scan& out) {
+  const double price = mix.measure.empty() ? mix.loss * data_.problem.leaf_price : -kUnbounded;
+  out.low.assign(columns_.size(), kUnbounded);
+  out.high.assign(columns_.size(), kUnbounded);
+  out.least = std::max(own(table.all, mix) - gain(table.all, mix), price);
+  out.column = -1;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const double weight = table.ones[c];
+    if (!(weight > least_ && table.all[0] - weight > least_)) continue;
+    const int next = data_.rules().after(state, columns_[c].feature);
+    if (next < 0) continue;
+    for (int s = 0; s < 2; ++s) {
+      double most;
+      enter(table, c, s == 0, side_);
+      gains(side_, next, mix, most);
+      const double best = own(side_.all, mix) - std::max(most, gain(side_.all, mix));
+      (s == 0 ? out.low : out.high)[c] = std::max(best, price);
+    }
+    if (out.low[c] + out.high[c] < out.least) {
+      out.least = out.low[c] + out.high[c];
+      out.column = static_cast<int>(c);
     }
   }
 }
 
-// How much less than their own losses rows of these sums lose as a leaf, its price taken off.
-double OutputPairs::gain(const double* sums) const {
-  double total = 0;
-  for (std::size_t t = 1; t < parts_; ++t) total += data_.problem.factor[t - 1] * sums[t] * sums[t];
-  return total / sums[0] - data_.problem.leaf_price;
-}
-
-// The best leaf or split of rows with these sums, `pairs` being those left of each column.
-OutputPairs::Side OutputPairs::side(const double* pairs, const double* all, int state) const {
-  Side found{gain(all), -1};
-  const double least = all[0] * 1e-12;
-  const double* factor = data_.problem.factor.data();
-  for (std::size_t g = 0; g < columns_.size(); ++g) {
-    const double w = pairs[g], v = all[0] - w;
-    if (!(w > least && v > least)) continue;
-    double left = 0, right = 0;
-    for (std::size_t t = 1; t < parts_; ++t) {
-      const double s = pairs[t * stride_ + g], r = all[t] - s;
-      left += factor[t - 1] * s * s;
-      right += factor[t - 1] * r * r;
+OutputPairs::Tree OutputPairs::tree(const Table& table, int state, const Mix& mix, const Scan& scan,
+                                    Sums& sums) {
+  Tree found;
+  found.column = scan.column;
+  if (found.column < 0) {
+    add_leaf(table.all, table.measured, sums);
+    return found;
+  }
+  const std::size_t c = static_cast<std::size_t>(found.column);
+  const int next = data_.rules().after(state, columns_[c].feature);
+  for (int s = 0; s < 2; ++s) {
+    double most;
+    enter(table, c, s == 0, side_);
+    const double* each = gains(side_, next, mix, most);
+    if (!(most > gain(side_.all, mix))) {
+      add_leaf(side_.all, table.measured, sums);
+      continue;
     }
-    const double both = left / w + right / v - 2 * data_.problem.leaf_price;
-    if (both <= found.gain || data_.rules().after(state, columns_[g].feature) < 0) continue;
-    found = {both, static_cast<int>(g)};
+    const std::size_t g = static_cast<std::size_t>(std::max_element(each, each + stride_) - each);
+    (s == 0 ? found.low : found.high) = static_cast<int>(g);
+    add_stump(side_, table.measured, g, sums);
   }
   return found;
 }
 
-PlanNode OutputPairs::node_of(int column) const {
-  PlanNode node;
-  if (column < 0) return node;
-  node.feature = static_cast<int>(columns_[static_cast<std::size_t>(column)].feature);
-  node.bound = columns_[static_cast<std::size_t>(column)].bound;
-  return node;
+void OutputPairs::add_leaf(const std::vector<double>& all, bool measured, Sums& sums) const {
+  const OutputProblem& p = data_.problem;
+  sums.loss += all[own_] + p.leaf_price;
+  for (std::size_t t = 0; t < data_.targets; ++t)
+    sums.loss -= p.factor[t] * all[1 + t] * all[1 + t] / all[0];
+  if (!measured) return;
+  sums.measure.resize(rounding_.size());
+  for (std::size_t m = 0; m < rounding_.size(); ++m) {
+    const double* of = &all[(1 + m) * free_parts_];
+    sums.measure[m] += all[own_ + 1 + m];
+    for (std::size_t t = 0; t < data_.targets; ++t) {
+      const double mean = all[1 + t] / all[0];
+      sums.measure[m] -= p.model.measures[m].factor[t] * mean * (2 * of[1 + t] - mean * of[0]);
+    }
+  }
 }
 
-template <class Told>
-void OutputPairs::cuts(const OutputNode& node, int state, Told told) {
-  sum(node);
-  const double least = all_[0] * 1e-12;
-  // Sums of all rows left of each column, as its own row of pairs has them.
-  for (std::size_t c = 0; c < columns_.size(); ++c) {
-    const int next = data_.rules().after(state, columns_[c].feature);
-    if (next < 0) continue;
-    const double* pairs = &pairs_[c * parts_ * stride_];
-    for (std::size_t k = 0; k < parts_; ++k) {
-      one_[k] = pairs[k * stride_ + c];
-      rest_[k] = all_[k] - one_[k];
-    }
-    if (!(one_[0] > least && rest_[0] > least)) continue;
-    for (std::size_t k = 0; k < parts_; ++k)
-      for (std::size_t g = 0; g < columns_.size(); ++g)
-        other_[k * stride_ + g] = pairs_[(g * parts_ + k) * stride_ + g] - pairs[k * stride_ + g];
-    const Side low = side(pairs, one_.data(), next), high = side(other_.data(), rest_.data(), next);
-    told(c, low, high);
-  }
+void OutputPairs::add_stump(const Side& side, bool measured, std::size_t column, Sums& sums) {
+  half_ = side.all;  // what the rows lose one by one stands with the leaf on the left
+  for (std::size_t p = 0; p < parts(measured); ++p) half_[p] = side.left[p * stride_ + column];
+  add_leaf(half_, measured, sums);
+  for (std::size_t p = 0; p < parts(measured); ++p) half_[p] = side.all[p] - half_[p];
+  std::fill(half_.begin() + static_cast<std::ptrdiff_t>(own_), half_.end(), 0.0);
+  add_leaf(half_, measured, sums);
 }
 
 double OutputPairs::best(const OutputNode& node, int state, Plan& plan) {
-  plan = Plan::leaf();
-  double most = -kUnbounded;
-  Side best[2];
-  std::size_t column = 0;
-  cuts(node, state, [&](std::size_t c, const Side& low, const Side& high) {
-    if (low.gain + high.gain <= most) return;
-    most = low.gain + high.gain;
-    column = c;
-    best[0] = low;
-    best[1] = high;
-  });
-  const double own = node.sums[kOwn] - node.sums[kFloor], single = gain(all_.data());
-  if (most > single) {
-    const auto part = [&](const Side& side) {
-      const PlanNode split = node_of(side.column);
-      return side.column < 0 ? Plan::leaf()
-                             : Plan::split(split.feature, split.bound, Plan::leaf(), Plan::leaf());
-    };
-    const PlanNode split = node_of(static_cast<int>(column));
-    plan = Plan::split(split.feature, split.bound, part(best[0]), part(best[1]));
-  }
-  return std::max(own - std::max(most, single), data_.problem.leaf_price);
+  sum(node.of(0), node.rows, false, table_);
+  scan(table_, state, {}, scan_);
+  Sums sums;
+  plan = plan_of(tree(table_, state, {}, scan_, sums));
+  return scan_.least;
+}
+
+Plan OutputPairs::plan_of(const Tree& tree) const {
+  const auto part = [&](int column) {
+    if (column < 0) return Plan::leaf();
+    const Column& split = columns_[static_cast<std::size_t>(column)];
+    return Plan::split(static_cast<int>(split.feature), split.bound, Plan::leaf(), Plan::leaf());
+  };
+  if (tree.column < 0) return Plan::leaf();
+  const Column& split = columns_[static_cast<std::size_t>(tree.column)];
+  return Plan::split(static_cast<int>(split.feature), split.bound, part(tree.low), part(tree.high));
 }
 
 void OutputPairs::open(const OutputNode& node, int state, double limit, std::vector<Cut>& found) {
   found.clear();
-  const double price = data_.problem.leaf_price, own = node.sums[kOwn] - node.sums[kFloor];
-  cuts(node, state, [&](std::size_t c, const Side& low, const Side& high) {
-    const double left = std::max(own_[c] - low.gain, price),
-                 right = std::max(own - own_[c] - high.gain, price);
-    if (left + right >= limit) return;
+  sum(node.of(0), node.rows, false, table_);
+  scan(table_, state, {}, scan_);
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (!(scan_.low[c] + scan_.high[c] < limit)) continue;
     const std::uint32_t *rows = node.of(columns_[c].feature),
                         *cells = data_.cells(columns_[c].feature);
     const std::uint32_t* at = std::partition_point(
         rows, rows + node.rows, [&](std::uint32_t row) { return cells[row] <= columns_[c].cell; });
     // Between two cuts of a feature that part the same rows, the first one stands for both.
     if (c > 0 && columns_[c - 1].feature == columns_[c].feature && cells[at[-1]] < columns_[c].cell)
-      return;
-    found.push_back({columns_[c].feature, static_cast<std::size_t>(at - rows), left, right});
-  });
+      continue;
+    found.push_back(
+        {columns_[c].feature, static_cast<std::size_t>(at - rows), scan_.low[c], scan_.high[c]});
+  }
 }
 
 }  // namespace odt

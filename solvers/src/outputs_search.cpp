@@ -242,8 +242,13 @@ void OutputRoot::by_fronts(const OutputAsk& ask) {
   bound_ = best_;
 }
 
-// What trees without these rules lose is known first; budgets then grow from there.
+// What trees without these rules lose is known first; budgets then grow from there. Where all trees
+// are told at once, there is one budget.
 void OutputRoot::by_budgets(OutputFronts& fronts, const OutputAsk& ask) {
+  if (fronts.at_once(ask)) {
+    fronts.search(whole_, ask, std::min(best_, asked_));
+    return raise(std::min(best_, asked_));
+  }
   constexpr int kRounds = 12;
   const double most = std::min(best_, asked_) - tolerance_,
                rest = p_.model.least_price(ask.shape.leaves);

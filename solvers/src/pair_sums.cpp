@@ -1,78 +1,16 @@
 #include "odt/pair_sums.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
 
 #include "odt/logs.hpp"
+#include "odt/masked_sums.hpp"
 #include "odt/regression_scan.hpp"
 
 namespace odt {
 namespace {
 
-struct alignas(64) LaneMasks {
-  std::int64_t of[256][kLanes];
-  LaneMasks() {
-    for (int byte = 0; byte < 256; ++byte)
-      for (std::size_t l = 0; l < kLanes; ++l) of[byte][l] = byte >> l & 1 ? -1 : 0;
-  }
-};
-const LaneMasks& lane_masks() {
-  static const LaneMasks masks;
-  return masks;
-}
-
-struct MaskedRows {
-  const Moments* point;
-  const std::uint8_t* masks;  // [position][blocks]
-  std::size_t blocks;
-  const std::uint32_t* row;
-  std::size_t rows;
-  const std::int64_t (*lanes)[kLanes];
-};
-
-template <int kBlocks>
-ODT_INLINE void add_blocks(const MaskedRows& in, std::size_t block, double* w, double* s) {
-  Lanes sum_w[kBlocks] = {}, sum_s[kBlocks] = {};
-  for (std::size_t k = 0; k < in.rows; ++k) {
-    const Moments& point = in.point[in.row[k]];
-    const std::uint8_t* mask = in.masks + in.row[k] * in.blocks + block;
-    const Lanes x = Lanes{} + point.w, y = Lanes{} + point.s;
-    for (int b = 0; b < kBlocks; ++b) {
-      LaneBits bits;
-      std::memcpy(&bits, in.lanes[mask[b]], sizeof bits);
-      sum_w[b] += (Lanes)((LaneBits)x & bits);
-      sum_s[b] += (Lanes)((LaneBits)y & bits);
-    }
-  }
-  for (int b = 0; b < kBlocks; ++b) {
-    store(sum_w[b], w + (block + static_cast<std::size_t>(b)) * kLanes);
-    store(sum_s[b], s + (block + static_cast<std::size_t>(b)) * kLanes);
-  }
-}
-
-// Sums of weight and of weight * target per column over some points, from a block of columns on.
-ODT_CLONES void add_rows(const MaskedRows& in, std::size_t block, double* w, double* s) {
-  for (; block + 4 <= in.blocks; block += 4) add_blocks<4>(in, block, w, s);
-  for (; block < in.blocks; ++block) add_blocks<1>(in, block, w, s);
-}
-
-// Sums of one moment per column, from a block of columns on.
-template <double Moments::* kOf>
-ODT_INLINE void add_one(const MaskedRows& in, std::size_t block, double* sums) {
-  for (; block < in.blocks; ++block) {
-    Lanes sum = {};
-    for (std::size_t k = 0; k < in.rows; ++k) {
-      LaneBits bits;
-      std::memcpy(&bits, in.lanes[in.masks[in.row[k] * in.blocks + block]], sizeof bits);
-      sum += (Lanes)((LaneBits)(Lanes{} + in.point[in.row[k]].*kOf) & bits);
-    }
-    store(sum, sums + block * kLanes);
-  }
-}
-ODT_CLONES void add_squares(const MaskedRows& in, double* q) { add_one<&Moments::q>(in, 0, q); }
-ODT_CLONES void add_counts(const MaskedRows& in, std::size_t block, double* n) {
-  add_one<&Moments::n>(in, block, n);
-}
+constexpr std::size_t kSquares = 2, kCounts = 3;  // their places in Moments
 
 ODT_CLONES void minus(const double* a, const double* b, std::size_t n, double* out) {
   for (std::size_t j = 0; j < n; j += kLanes) {
@@ -209,11 +147,18 @@ void PairSums::sum_side(const RegressionView& view, std::size_t column, bool one
 
 void PairSums::add(const RegressionView& view, Sums& out) {
   reserve(out);
-  MaskedRows in{view.point.data(), masks_.data(), stride_ / kLanes,
-                rows_.data(),      rows_.size(),  lane_masks().of};
-  add_rows(in, 0, out.one_w.data(), out.one_s.data());
-  add_squares(in, out.one_q.data());
-  if (counts_) add_counts(in, 0, out.one_n.data());
+  static_assert(sizeof(Moments) == 4 * sizeof(double) && offsetof(Moments, s) == sizeof(double) &&
+                offsetof(Moments, q) == kSquares * sizeof(double) &&
+                offsetof(Moments, n) == kCounts * sizeof(double));
+  MaskedRows in{reinterpret_cast<const double*>(view.point.data()),
+                sizeof(Moments) / sizeof(double),
+                masks_.data(),
+                stride_ / kLanes,
+                rows_.data(),
+                rows_.size()};
+  add_masked_two(in, 0, out.one_w.data(), out.one_s.data());
+  add_masked_one(in.behind(kSquares), 0, out.one_q.data());
+  if (counts_) add_masked_one(in.behind(kCounts), 0, out.one_n.data());
   out.all = Moments{};
   for (std::uint32_t i : rows_) out.all.add(view.point[i]);
   picked_.resize(rows_.size() + 1);
@@ -229,9 +174,9 @@ void PairSums::add(const RegressionView& view, Sums& out) {
     in.row = picked_.data();
     in.rows = count;
     double *w = out.w.data() + k * stride_, *s = out.s.data() + k * stride_;
-    add_rows(in, k / kLanes, w, s);
+    add_masked_two(in, k / kLanes, w, s);
     double* n = counts_ ? out.n.data() + k * stride_ : nullptr;
-    if (n) add_counts(in, k / kLanes, n);
+    if (n) add_masked_one(in.behind(kCounts), k / kLanes, n);
     if (direct) continue;
     const std::size_t first = k / kLanes * kLanes;
     if (n) minus(out.one_n.data() + first, n + first, stride_ - first, n + first);

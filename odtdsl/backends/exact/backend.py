@@ -125,17 +125,18 @@ class Exact(BackEnd):
     def starts(self, core: Core) -> tuple[Step, ...]:
         """One that is brief, before trees: it grows its own, but for output vectors under rules.
 
-        Late where it grows them from the first moment on. None where counts soon prove the best
-        tree: growing one would take longer.
+        Late where it grows them from the first moment on, or tells all at once. None where counts
+        soon prove the best tree: growing one would take longer.
         """
         if isinstance(core.skeleton, DiagramSkeleton):
             return (START_OF_DIAGRAMS,)
         if core.targets is not None:
+            from odtdsl.backends.exact.number_rules import asks_tree, tells_at_once
             from odtdsl.backends.exact.regression import takes_vectors
 
-            if not self.grows(core):
-                return (VECTOR_START if takes_vectors(core) else BRIEF_START,)
-            return (LATE_START,)
+            if self.grows(core) or (asks_tree(core) and tells_at_once(core)):
+                return (LATE_START,)
+            return (VECTOR_START if takes_vectors(core) else BRIEF_START,)
         if not self.grows(core):
             return (BRIEF_START,)
         return () if suits_counts(core) else (LATE_START,)

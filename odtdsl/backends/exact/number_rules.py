@@ -33,6 +33,7 @@ from odtdsl.base import engine
 from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.automata import PathAtom, on_paths, rules_of_paths
 from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.filters import tests_at
 from odtdsl.problem.ir.forms import (
     Clause,
     Core,
@@ -52,6 +53,10 @@ Condition = list[tuple[int, int]]
 
 MOST_RELAXED = 2_000
 """Relaxed states; with more, one stands for all of them, which allows everything."""
+
+
+MOST_TOLD, MOST_TOLD_CELLS = 256, 2**22
+"""Tests, and rows times tests, whose pairs the engine adds up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -225,6 +230,21 @@ def counts_leaves(stage: StageForm) -> bool:
     if not isinstance(stage, LinearStage) or stage.maxima or stage.path_sum is not None:
         return False
     return stage.measure.leaves > 0 and stage.measure.columns is None
+
+
+def tells_at_once(core: Core) -> bool:
+    """Whether the engine tells all trees under rules on the whole tree from sums over pairs of cuts
+    (`solvers/src/outputs_pair_fronts.cpp`).
+
+    It meets good ones at once then, and needs none to begin with.
+    """
+    if deepest_of(core)[0] > 3 or taken(core) or asks_cuts(core) or least_leaf_rows(core) > 1:
+        return False
+    losses = [stage.loss for stage in core.objective if isinstance(stage, RegressionStage)]
+    if any(loss.kind != "squared" for loss in losses) or feasible_set(core) is not None:
+        return False
+    tests = sum(int(tests_at(family, core.filters, 0).sum()) for family in core.families)
+    return tests <= MOST_TOLD and core.n_rows * tests <= MOST_TOLD_CELLS
 
 
 def asks_cuts(core: Core) -> bool:

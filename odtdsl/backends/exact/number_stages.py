@@ -133,7 +133,8 @@ class StagedSearch(RegressionSearch):
             return tree, StageOutcome(value=value, bound=value, proven=True)
         bound = None
         if goal is None and not self.cut_off and math.isfinite(found.bound):
-            bound = min(value, self._of_engine(found.bound))
+            bound = self._of_engine(found.bound)
+            bound = min(value, bound if self.relaxed is None else max(bound, self.relaxed))
         return tree, StageOutcome(value=value, bound=bound, proven=False)
 
     def _found(self, goal: StageForm | None) -> engine.NumberAnswer:

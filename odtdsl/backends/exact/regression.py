@@ -110,6 +110,7 @@ class RegressionSearch:
         self.starts = [tree for tree in met if self._valid(tree)]
         self.timeline: list[Progress] = []
         self.later = False
+        self.relaxed: Fraction | None = None  # what the best tree without the rules is worth
 
     native_model: engine.NumberModel | None = None
 
@@ -254,6 +255,7 @@ class RegressionSearch:
         if found.status != "optimal" or found.tree is None:
             return None
         tree = fitted(self.core, to_raw(self.core, self.features, found.tree))
+        self.relaxed = self._value(tree)
         if not self._valid(tree):
             return None
         self.starts.append(tree)

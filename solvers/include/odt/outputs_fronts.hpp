@@ -7,9 +7,11 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "odt/monotone.hpp"
@@ -36,6 +38,10 @@ class NumberFront {
   // makes another one superfluous.
   explicit NumberFront(std::size_t components, std::uint64_t open = 0)
       : components_(components), open_(open) {}
+  void clear() {
+    entries_.clear();
+    pool_.clear();
+  }
   bool empty() const { return entries_.empty(); }
   const std::vector<NumberEntry>& entries() const { return entries_; }
   std::vector<NumberEntry>& entries() { return entries_; }
@@ -68,6 +74,9 @@ class OutputFronts {
 
   // All trees of a value below `budget` that are better than the best known one.
   void search(const OutputNode& root, const OutputAsk& ask, double budget);
+  // Whether all such trees are told from sums over pairs of cuts, in one search and without bounds
+  // from below that are made before.
+  bool at_once(const OutputAsk& ask) const { return tabled(ask); }
   // The best known: only less is of interest.
   double best = kUnbounded;
 
@@ -143,10 +152,45 @@ class OutputFronts {
   bool offer(const OutputAsk& ask, NumberEntry e, const double* values, NumberFront& front,
              const Split* split, int left, int right);
   bool within(std::uint64_t facts, const double* values) const;
+  void round_measures();
+  bool nearly_holds(std::uint64_t facts, const double* values) const;
   void consider(const NumberEntry& e, const double* values, const Split* split, int left,
                 int right);
   Plan plan_of(int step) const;
   double limit(const OutputAsk& ask, double budget) const;
+  // By sums over pairs of cuts: outputs_pair_fronts.cpp.
+  struct Classes {
+    std::vector<int> of;             // per column, -1: it may not stand
+    std::vector<std::size_t> first;  // per class: a column
+  };
+  // A measure's bound, loosened by what sums round, and what it is compared by.
+  struct Cap {
+    std::size_t measure;
+    double at_most, scale;
+  };
+  bool tabled(const OutputAsk& ask) const;
+  const Classes& classes(int state, std::size_t level);
+  std::uint64_t parted(const OutputPairs::Column& column) const;
+  std::uint64_t within_side(std::uint64_t inside, const OutputPairs::Column& column,
+                            bool low) const;
+  std::uint64_t pairs_inside(const OutputNode& node) const;
+  bool split_by(const OutputPairs::Column& column, const std::vector<double>& all,
+                std::uint64_t inside, int state, std::size_t level, Split& split);
+  void choices(const OutputPairs::Side& side, int state, std::size_t level, std::uint64_t inside,
+               const OutputPairs::Mix& mix, double most, double budget, NumberFront& found);
+  int step_of(int column);
+  void by_table(const OutputPairs::Table& table, std::uint64_t inside, const OutputAsk& ask,
+                const OutputPairs::Mix& mix, const OutputPairs::Scan& scan, double most,
+                double budget, NumberFront& front);
+  void leaf_by(const OutputPairs::Table& table, const OutputAsk& ask, double budget,
+               NumberFront& front);
+  void by_tables(const OutputNode& node, const OutputAsk& ask, double budget, NumberFront& front);
+  double mix_bound(const OutputPairs::Mix& mix) const;
+  double least_mix(const NumberFront& front, const OutputPairs::Mix& mix) const;
+  OutputPairs::Sums propose(const OutputPairs::Column& column, const OutputAsk& asked,
+                            const OutputPairs::Mix& mix, const OutputPairs::Scan scans[2]);
+  bool mixed(const OutputPairs::Column& column, const OutputAsk& asked, double room,
+             OutputPairs::Mix& mix);
   bool sized(std::size_t rows) const { return rows >= leaf_rows_; }
   bool goal() const { return !model_.goal.empty(); }
   int context(std::size_t level);
@@ -164,7 +208,9 @@ class OutputFronts {
   NumberParts parts_;
   RuleCheck check_;
   NumberFront::Order order_;
-  std::vector<double> slack_;    // per component: more is never within the rules
+  std::vector<double> slack_;  // per component: more is never within the rules
+  std::vector<double>
+      rounded_;  // per component: by how much sums over pairs may differ; empty: none
   std::uint64_t forbidden_ = 0;  // facts
   bool rising_ = false;          // no part of a tree makes the goal less
   bool plain_means_;             // outputs are the means of their rows
@@ -184,6 +230,17 @@ class OutputFronts {
   std::vector<std::uint32_t> places_;
   std::vector<double> below_, rest_, values_;
   std::vector<Loss> sums_;
+  // Of sums over pairs of cuts.
+  std::map<std::pair<int, std::size_t>, Classes> classes_;
+  std::vector<Cap> caps_;
+  OutputPairs::Table whole_, sides_[2];
+  OutputPairs::Scan scans_[2], mixed_scans_[2];
+  OutputPairs::Side side_sums_;
+  NumberFront options_[2];
+  Split split_;
+  std::vector<int> best_of_, chosen_;
+  std::size_t multiplied_ = 0;  // the measure that the last mix had so much of
+  double multiple_ = 0;
 };
 
 }  // namespace odt

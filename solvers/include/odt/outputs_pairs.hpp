@@ -1,12 +1,14 @@
 // Trees of depth two from sums over pairs of cuts, where all features together have few cuts.
 //
 // Every cut is a 0/1 column. One pass over the rows gives the weights and targets of all pairs of
-// columns, and these the loss of every tree with two levels: squared error, any output.
+// columns, and these the loss of every tree with two levels: squared error, any output. The sums of
+// one side of a split are those of the node less those of the other side.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "odt/aligned.hpp"
 #include "odt/outputs_rows.hpp"
 #include "odt/plan.hpp"
 
@@ -14,8 +16,9 @@ namespace odt {
 
 class OutputPairs {
  public:
-  explicit OutputPairs(const OutputRows& data, std::size_t leaf_rows);
+  OutputPairs(const OutputRows& data, std::size_t leaf_rows);
 
+  bool ready() const { return ready_; }
   // Whether trees of this shape behind a path in a state are told on so many rows.
   bool tells(Shape shape, int state, std::size_t rows) const {
     return ready_ && shape.depth == 2 && shape.leaves == 4 && rows > 1 &&
@@ -33,30 +36,97 @@ class OutputPairs {
   // Roughly what it takes to look at so many rows.
   std::uint64_t work(std::size_t rows) const { return rows * columns_.size() / 4; }
 
- private:
+  // ---- for fronts
+
   struct Column {
     std::uint32_t feature, cell, bound;  // cells up to it, ranks below the bound go left
   };
-  struct Side {
-    double gain = 0;  // of the best tree of a level, less prices
-    int column = -1;  // of its split; -1: a leaf
-  };
-  template <class Told>
-  void cuts(const OutputNode& node, int state, Told told);
-  void sum(const OutputNode& node);
-  double gain(const double* sums) const;
-  Side side(const double* pairs, const double* all, int state) const;
-  PlanNode node_of(int column) const;
+  const std::vector<Column>& columns() const { return columns_; }
+  // Whether the losses of the model's measures are told from sums as well.
+  bool measures() const { return measured_; }
+  // How much a measure may differ from what its rows give one by one.
+  double rounding(std::size_t measure) const { return rounding_[measure]; }
 
-  static constexpr std::size_t kMost = 256, kMostCells = std::size_t{1} << 22;
+  // Sums of some rows: `ones` of those left of each column, `pairs` of those left of two.
+  struct Table {
+    Aligned<double> pairs;    // [column][part][stride]
+    Aligned<double> ones;     // [entry][stride]
+    std::vector<double> all;  // [entry]
+    bool measured = false;
+  };
+  // What is made least: so much of the loss, prices of leaves included, and of each measure.
+  struct Mix {
+    double loss = 1;
+    std::vector<double> measure;  // empty: none
+  };
+  // One side of a column, or all rows.
+  struct Side {
+    const double* left = nullptr;  // [part][stride]: sums of its rows left of each column
+    std::vector<double> all;       // [entry]
+  };
+  // A tree's loss, prices of leaves included, and its measures.
+  struct Sums {
+    double loss = 0;
+    std::vector<double> measure;
+  };
+  void sum(const std::uint32_t* rows, std::size_t n, bool measured, Table& out);
+  void subtract(const Table& from, const Table& part, Table& out) const;
+  // What each side of each column loses at least as a tree of one level; infinite where the column
+  // parts nothing or may not stand. The least of all trees of two levels, and the column that they
+  // begin with, -1: a leaf.
+  struct Scan {
+    std::vector<double> low, high;
+    double least = kUnbounded;
+    int column = -1;
+  };
+  void scan(const Table& table, int state, const Mix& mix, Scan& out);
+  // The tree that a scan has found.
+  struct Tree {
+    int column = -1, low = -1, high = -1;  // -1: a leaf
+  };
+  Tree tree(const Table& table, int state, const Mix& mix, const Scan& scan, Sums& sums);
+  Plan plan_of(const Tree& tree) const;
+  void enter(const Table& table, std::size_t column, bool low, Side& side);
+  // What the rows of a side lose less by a split on each column than one by one, minus infinity
+  // where it may not stand; the most of that.
+  const double* gains(const Side& side, int state, const Mix& mix, double& most);
+  double own(const std::vector<double>& all, const Mix& mix) const;
+  double gain(const std::vector<double>& all, const Mix& mix) const;
+  // Adds a leaf of rows with these sums, or the two that a column makes of a side.
+  void add_leaf(const std::vector<double>& all, bool measured, Sums& sums) const;
+  void add_stump(const Side& side, bool measured, std::size_t column, Sums& sums);
+  // The k-th sum of the rules.
+  double rule_sum(const std::vector<double>& all, std::size_t k) const { return all[sums_ + k]; }
+
+ private:
+  void make_values();
+  void add_feature(std::size_t k, const std::uint32_t* rows, std::size_t n, std::size_t count,
+                   Table& out);
+  std::size_t parts(bool measured) const { return measured ? parts_ : free_parts_; }
+  const double* allowed(int state);
+
+  static constexpr std::size_t kMost = 256, kMostCells = std::size_t{1} << 22, kMostMeasures = 4;
 
   const OutputRows& data_;
-  bool ready_ = false;
+  bool ready_ = false, measured_ = false;
   std::vector<Column> columns_;
-  std::size_t stride_ = 0, parts_ = 0;  // parts: the weight and every target
-  std::vector<double> mask_;            // [row][stride]: 1 where the row goes left
-  std::vector<double> pairs_;           // [column][part][stride]
-  std::vector<double> own_, all_, one_, rest_, other_;
+  std::size_t stride_ = 0;
+  double least_ = 0;  // a side of less weight has no rows
+  // Numbers of a row: its weight, targets, weights and targets of measures (these are the parts
+  // that are summed for pairs), own loss and that of measures, sums of the rules.
+  std::size_t free_parts_ = 0, parts_ = 0, own_ = 0, sums_ = 0, entries_ = 0;
+  std::vector<double> values_;        // [row][entry]
+  std::vector<std::uint8_t> masks_;   // [row][stride / lanes]
+  std::vector<std::uint16_t> slots_;  // [feature with cuts][row]: columns that it is not left of
+  std::vector<std::size_t> first_;    // of each such feature, its first column; then their number
+  std::vector<double> rounding_;
+  std::vector<std::vector<double>> allowed_;  // per state: 0, or minus infinity
+  std::vector<std::uint32_t> picked_;
+  std::vector<std::size_t> ends_;
+  std::vector<double> scaled_, made_, gains_, half_;
+  Table table_;
+  Side side_;
+  Scan scan_;
 };
 
 }  // namespace odt

@@ -1,0 +1,364 @@
+// Fronts of trees of depth two and three from sums over pairs of cuts, without nodes of their own.
+//
+// Columns that add the same to a tree are one class, of which only the best column counts. Where a
+// rule bounds a squared loss of some rows, a multiple of that loss stands beside the loss that is
+// made least (a Lagrangian): trees of depth two that lose too much of both are left out. The
+// multiple is told for each cut of the root, from the trees of two multiples around it.
+#include <algorithm>
+#include <cmath>
+
+#include "odt/outputs_fronts.hpp"
+
+namespace odt {
+
+// Whether nodes of this shape and state are told from sums alone.
+bool OutputFronts::tabled(const OutputAsk& ask) const {
+  const OutputPairs& pairs = lane_.pairs();
+  return pairs.ready() && !monotone_ && model_.pairs.size() <= 64 && !rules_.strict(ask.state) &&
+         (model_.measures.empty() || (pairs.measures() && !goal())) &&
+         ask.shape.leaves == full_leaves(ask.shape.depth) &&
+         (ask.shape.depth == 2 || ask.shape.depth == 3);
+}
+
+// ---- what columns add
+
+// Which columns add the same, behind a path in a state, to a tree whose split stands at a level.
+const OutputFronts::Classes& OutputFronts::classes(int state, std::size_t level) {
+  Classes& made = classes_[{state, level}];
+  const auto& columns = lane_.pairs().columns();
+  if (!made.of.empty()) return made;
+  std::map<std::pair<std::vector<double>, std::vector<std::uint64_t>>, int> known;
+  made.of.assign(columns.size(), -1);
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (rules_.after(state, columns[c].feature) < 0) continue;
+    const std::size_t column = static_cast<std::size_t>(rules_.column[columns[c].feature]);
+    std::vector<double> adds;
+    for (std::size_t k = 0; k < model_.components; ++k) {
+      adds.push_back(model_.split[k * model_.columns + column]);
+      if (model_.path_sum[k] >= 0)
+        adds.push_back(static_cast<double>(
+            model_.path_delta[k][static_cast<std::size_t>(state) * model_.columns + column]));
+    }
+    const std::vector<std::uint64_t> facts{model_.split_facts[level * model_.columns + column],
+                                           parted(columns[c])};
+    made.of[c] = known.try_emplace({adds, facts}, static_cast<int>(known.size())).first->second;
+    if (static_cast<std::size_t>(made.of[c]) == made.first.size()) made.first.push_back(c);
+  }
+  return made;
+}
+
+// The pairs of rows, as bits, that a column parts.
+std::uint64_t OutputFronts::parted(const OutputPairs::Column& column) const {
+  std::uint64_t found = 0;
+  const std::uint32_t* rank = data_.problem.base.ranks(column.feature);
+  for (std::size_t p = 0; p < model_.pairs.size(); ++p)
+    if ((rank[model_.pairs[p].first] < column.bound) !=
+        (rank[model_.pairs[p].second] < column.bound))
+      found |= std::uint64_t{1} << p;
+  return found;
+}
+
+// Those of the pairs within a node that are within one side of a column as well.
+std::uint64_t OutputFronts::within_side(std::uint64_t inside, const OutputPairs::Column& column,
+                                        bool low) const {
+  std::uint64_t found = 0;
+  const std::uint32_t* rank = data_.problem.base.ranks(column.feature);
+  for (std::size_t p = 0; p < model_.pairs.size(); ++p)
+    if ((inside >> p & 1) != 0 && (rank[model_.pairs[p].first] < column.bound) == low &&
+        (rank[model_.pairs[p].second] < column.bound) == low)
+      found |= std::uint64_t{1} << p;
+  return found;
+}
+
+// A split of rows with these sums, behind a path in a state.
+bool OutputFronts::split_by(const OutputPairs::Column& column, const std::vector<double>& all,
+                            std::uint64_t inside, int state, std::size_t level, Split& split) {
+  const std::size_t at = static_cast<std::size_t>(rules_.column[column.feature]);
+  split.feature = static_cast<int>(column.feature);
+  split.bound = column.bound;
+  split.facts = model_.split_facts[level * model_.columns + at];
+  for (std::uint64_t left = parted(column) & inside, p = 0; left != 0; left >>= 1, ++p)
+    if (left & 1) split.facts |= std::uint64_t{1} << model_.pairs[p].fact;
+  if (split.facts & forbidden_) return false;
+  sums_.resize(static_cast<std::size_t>(rules_.sums));
+  for (std::size_t k = 0; k < sums_.size(); ++k)
+    sums_[k] = std::llround(lane_.pairs().rule_sum(all, k));
+  split.values.resize(model_.components);
+  parts_.split(sums_, state, column.feature, split.values.data());
+  split.price = NumberModel::sum(model_.prices, 0, split.values.data());
+  return true;
+}
+
+// ---- the last level
+
+// Leaves and splits of one side that may be of use, together with the other side: their mix below
+// `most`, their value below `budget`. A split's plan is its column until it is kept.
+void OutputFronts::choices(const OutputPairs::Side& side, int state, std::size_t level,
+                           std::uint64_t inside, const OutputPairs::Mix& mix, double most,
+                           double budget, NumberFront& found) {
+  OutputPairs& pairs = lane_.pairs();
+  const bool measured = !model_.measures.empty();
+  found.clear();
+  const auto offer_one = [&](int plan, const OutputPairs::Sums& sums, std::uint64_t facts) {
+    NumberEntry e;
+    for (std::size_t k = 0; k < model_.components; ++k)
+      values_[k] += (plan < 0 ? 1 : 2) * model_.leaf[k];
+    for (std::size_t m = 0; m < sums.measure.size(); ++m)
+      values_[static_cast<std::size_t>(model_.measures[m].component)] += sums.measure[m];
+    e.value = std::max(sums.loss, data_.problem.leaf_price) +
+              NumberModel::sum(model_.prices, 0, values_.data());
+    e.facts = facts;
+    e.plan = plan;
+    if (e.value < budget && within(facts, values_.data())) found.offer(e, values_.data(), order_);
+  };
+  const double own = pairs.own(side.all, mix);
+  if (own - pairs.gain(side.all, mix) < most) {
+    OutputPairs::Sums sums;
+    pairs.add_leaf(side.all, measured, sums);
+    values_.assign(model_.components, 0.0);
+    offer_one(-1, sums, 0);
+  }
+  double highest;
+  const double* gains = pairs.gains(side, state, mix, highest);
+  if (!(own - highest < most)) return;
+  const Classes& classed = classes(state, level);
+  best_of_.assign(classed.first.size(), -1);
+  chosen_.clear();
+  for (std::size_t c = 0; c < classed.of.size(); ++c) {
+    if (!(own - gains[c] < most)) continue;
+    if (measured) {
+      chosen_.push_back(static_cast<int>(c));
+      continue;
+    }
+    int& best = best_of_[static_cast<std::size_t>(classed.of[c])];
+    if (best < 0 || gains[c] > gains[best]) best = static_cast<int>(c);
+  }
+  for (int best : best_of_)
+    if (best >= 0) chosen_.push_back(best);
+  Split split;
+  for (int c : chosen_) {
+    const std::size_t at = static_cast<std::size_t>(c);
+    if (!split_by(pairs.columns()[at], side.all, inside, state, level, split)) continue;
+    OutputPairs::Sums sums;
+    if (measured)
+      pairs.add_stump(side, true, at, sums);
+    else
+      sums.loss = own - gains[at];
+    values_ = split.values;
+    offer_one(c, sums, split.facts);
+  }
+}
+
+// The step of a split of the last level.
+int OutputFronts::step_of(int column) {
+  if (column < 0) return -1;
+  const OutputPairs::Column& of = lane_.pairs().columns()[static_cast<std::size_t>(column)];
+  steps_.push_back({static_cast<int>(of.feature), of.bound, -1, -1, 0});
+  return static_cast<int>(steps_.size()) - 1;
+}
+
+// ---- the last two levels
+
+// All trees that split rows with these sums and that none dominates.
+void OutputFronts::by_table(const OutputPairs::Table& table, std::uint64_t inside,
+                            const OutputAsk& ask, const OutputPairs::Mix& mix,
+                            const OutputPairs::Scan& scan, double most, double budget,
+                            NumberFront& front) {
+  OutputPairs& pairs = lane_.pairs();
+  const auto& columns = pairs.columns();
+  std::vector<double> values(model_.components);
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (!(scan.low[c] + scan.high[c] < most)) continue;
+    const int next = rules_.after(ask.state, columns[c].feature);
+    if (!split_by(columns[c], table.all, inside, ask.state, ask.level, split_)) continue;
+    const double other[2] = {scan.high[c], scan.low[c]};
+    for (int s = 0; s < 2; ++s) {
+      pairs.enter(table, c, s == 0, side_sums_);
+      choices(side_sums_, next, ask.level + 1, within_side(inside, columns[c], s == 0), mix,
+              most - other[s], budget - split_.price, options_[s]);
+    }
+    for (const NumberEntry& a : options_[0].entries())
+      for (const NumberEntry& b : options_[1].entries()) {
+        NumberEntry e;
+        e.value = a.value + b.value + split_.price;
+        if (e.value >= budget) break;
+        e.facts = a.facts | b.facts | split_.facts;
+        const double *x = options_[0].values(a), *y = options_[1].values(b);
+        for (std::size_t k = 0; k < values.size(); ++k) values[k] = x[k] + y[k] + split_.values[k];
+        if (!of_use(ask, e, values.data(), front)) continue;
+        const int left = step_of(a.plan), right = step_of(b.plan);
+        offer(ask, e, values.data(), front, &split_, left, right);
+      }
+  }
+}
+
+// A leaf of all rows with these sums.
+void OutputFronts::leaf_by(const OutputPairs::Table& table, const OutputAsk& ask, double budget,
+                           NumberFront& front) {
+  OutputPairs::Sums sums;
+  lane_.pairs().add_leaf(table.all, !model_.measures.empty(), sums);
+  values_ = model_.leaf;
+  for (std::size_t m = 0; m < sums.measure.size(); ++m)
+    values_[static_cast<std::size_t>(model_.measures[m].component)] += sums.measure[m];
+  NumberEntry e;
+  e.value = std::max(sums.loss, data_.problem.leaf_price) +
+            NumberModel::sum(model_.prices, 0, values_.data());
+  if (e.value < budget) offer(ask, e, values_.data(), front, nullptr, -1, -1);
+}
+
+// ---- three levels
+
+// The pairs of rows, as bits, that are within a node.
+std::uint64_t OutputFronts::pairs_inside(const OutputNode& node) const {
+  std::uint64_t found = 0;
+  for (std::size_t p = 0; p < model_.pairs.size(); ++p) {
+    int here = 0;
+    for (std::size_t i = 0; i < node.rows; ++i)
+      here += node.of(0)[i] == model_.pairs[p].first || node.of(0)[i] == model_.pairs[p].second;
+    if (here == 2) found |= std::uint64_t{1} << p;
+  }
+  return found;
+}
+
+// All trees of three levels that split a node.
+void OutputFronts::by_tables(const OutputNode& node, const OutputAsk& ask, double budget,
+                             NumberFront& front) {
+  OutputPairs& pairs = lane_.pairs();
+  const bool measured = !model_.measures.empty();
+  control_.poll(pairs.work(node.rows));
+  pairs.sum(node.of(0), node.rows, measured, whole_);
+  const std::uint64_t inside = pairs_inside(node);
+  OutputFrontier frontier(data_, node, ask, leaf_rows_);
+  OutputFrontier::Span span;
+  Split split;
+  for (;;) {
+    budget = tightened(ask, budget);
+    if (!frontier.pop(limit(ask, budget), span)) return;
+    const std::size_t place = frontier.place(span);
+    const std::uint32_t* rows = node.of(span.feature);
+    const int first = 2 * place <= node.rows ? 0 : 1;
+    const std::size_t few = first == 0 ? place : node.rows - place;
+    poll(pairs.work(few) + pairs.columns().size() * pairs.columns().size());
+    pairs.sum(first == 0 ? rows : rows + place, few, measured, sides_[first]);
+    pairs.subtract(whole_, sides_[first], sides_[1 - first]);
+    const OutputAsk asked = ask.below(full_leaves(2), rules_.after(ask.state, span.feature));
+    for (int s = 0; s < 2; ++s) pairs.scan(sides_[s], asked.state, {}, scans_[s]);
+    frontier.part(span, scans_[0].least, scans_[1].least);
+    const OutputPairs::Column column{span.feature, 0, data_.rank(span.feature, rows[place])};
+    if (!split_by(column, whole_.all, inside, ask.state, ask.level, split)) continue;
+    const double rest = model_.least_price(asked.shape.leaves);
+    double low[2] = {scans_[0].least + rest, scans_[1].least + rest};
+    if (!(low[0] + low[1] < budget - split.price)) continue;
+    OutputPairs::Mix mix;
+    if (ask.level == 0 && !mixed(column, asked, budget - split.price, mix)) continue;
+    const double room = tightened(ask, budget) - split.price;
+    if (!(low[0] + low[1] < room)) continue;
+    const double most = room - 2 * rest + mix_bound(mix);
+    NumberFront found[2] = {front_at(asked.level), front_at(asked.level)};
+    double other = scans_[1 - first].least;
+    for (int s : {first, 1 - first}) {
+      const std::uint64_t inner = within_side(inside, column, s == 0);
+      leaf_by(sides_[s], asked, room - low[1 - s], found[s]);
+      by_table(sides_[s], inner, asked, mix, scans_[s], most - other, room - low[1 - s], found[s]);
+      if (found[s].empty()) break;
+      low[s] = std::max(low[s], found[s].least());
+      other = least_mix(found[s], mix) - rest;
+    }
+    if (!found[0].empty() && !found[1].empty()) join(ask, split, found[0], found[1], budget, front);
+  }
+}
+
+// ---- bounds on losses of some rows
+
+// What a mix adds at most to the loss of a tree within the bounds.
+double OutputFronts::mix_bound(const OutputPairs::Mix& mix) const {
+  double total = 0;
+  for (const Cap& cap : caps_)
+    if (!mix.measure.empty()) total += mix.measure[cap.measure] * cap.at_most;
+  return total;
+}
+
+double OutputFronts::least_mix(const NumberFront& front, const OutputPairs::Mix& mix) const {
+  if (mix.measure.empty()) return front.least();
+  double least = kUnbounded;
+  for (const NumberEntry& e : front.entries()) {
+    double total = e.value;
+    for (std::size_t m = 0; m < mix.measure.size(); ++m)
+      total +=
+          mix.measure[m] * front.values(e)[static_cast<std::size_t>(model_.measures[m].component)];
+    least = std::min(least, total);
+  }
+  return least;
+}
+
+// The best tree of both sides by their scans; it is the answer so far if it keeps all rules.
+OutputPairs::Sums OutputFronts::propose(const OutputPairs::Column& column, const OutputAsk& asked,
+                                        const OutputPairs::Mix& mix,
+                                        const OutputPairs::Scan scans[2]) {
+  OutputPairs& pairs = lane_.pairs();
+  OutputPairs::Sums sums;
+  Plan plans[2];
+  for (int s = 0; s < 2; ++s)
+    plans[s] = pairs.plan_of(pairs.tree(sides_[s], asked.state, mix, scans[s], sums));
+  if (!(sums.loss < best)) return sums;
+  for (const Cap& cap : caps_)
+    if (sums.measure[cap.measure] > cap.at_most) return sums;
+  const Plan plan = Plan::split(static_cast<int>(column.feature), column.bound, std::move(plans[0]),
+                                std::move(plans[1]));
+  std::vector<double> values;
+  const std::uint64_t facts = parts_.measure(plan, data_.used, values);
+  if (!model_.holds(facts, values.data())) return sums;
+  best = sums.loss;
+  found_(best, plan);
+  return sums;
+}
+
+// The mix of the loss and a bounded one that bounds the trees behind a cut of the root best; its
+// scans. False where it shows that none loses less than `room` or the best known one.
+bool OutputFronts::mixed(const OutputPairs::Column& column, const OutputAsk& asked, double room,
+                         OutputPairs::Mix& mix) {
+  if (caps_.empty() || !model_.prices.empty()) return true;
+  constexpr int kTurns = 8;
+  OutputPairs& pairs = lane_.pairs();
+  OutputPairs::Mix trial;
+  const auto scan = [&](double loss, std::size_t measure, double multiple) {
+    trial.loss = loss;
+    trial.measure.assign(model_.measures.size(), 0.0);
+    trial.measure[measure] = multiple;
+    for (int s = 0; s < 2; ++s) pairs.scan(sides_[s], asked.state, trial, mixed_scans_[s]);
+    return mixed_scans_[0].least + mixed_scans_[1].least;
+  };
+  const auto open = [&](double least) {
+    return least - mix_bound(trial) < std::min(room, best - tolerance_);
+  };
+  if (multiple_ > 0 && !open(scan(1, multiplied_, multiple_))) return false;
+  OutputPairs::Sums low = propose(column, asked, {}, scans_);
+  const Cap* tight = nullptr;
+  double most = 0;
+  for (const Cap& cap : caps_) {
+    const double over = (low.measure[cap.measure] - cap.at_most) / cap.scale;
+    if (over <= most) continue;
+    most = over;
+    tight = &cap;
+  }
+  if (tight == nullptr) return true;
+  const std::size_t m = tight->measure;
+  if (scan(0, m, 1) > tight->at_most) return false;
+  OutputPairs::Sums high = propose(column, asked, trial, mixed_scans_);
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const double multiple = (high.loss - low.loss) / (low.measure[m] - high.measure[m]);
+    if (!(multiple > 0) || !(multiple < kUnbounded)) return true;
+    const double least = scan(1, m, multiple), known = low.loss + multiple * low.measure[m];
+    multiplied_ = m;
+    multiple_ = multiple;
+    if (!open(least)) return false;
+    mix = trial;
+    if (least >= known - 1e-9 * std::fabs(known)) break;
+    OutputPairs::Sums one = propose(column, asked, trial, mixed_scans_);
+    (one.measure[m] > tight->at_most ? low : high) = std::move(one);
+  }
+  std::swap(scans_, mixed_scans_);
+  return true;
+}
+
+}  // namespace odt

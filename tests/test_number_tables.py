@@ -1,0 +1,216 @@
+"""Rules on the whole tree, told from sums over pairs of cuts, against all trees of few rows.
+
+Two and three levels deep, with weights, costs, one and two targets, rows that are to stay together,
+and bounds on the squared loss of a group: of every set of rows and depth, all trees as arrays.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+from scale import scaled
+
+import odtdsl
+
+Array = np.ndarray
+
+
+@dataclass(kw_only=True)
+class Trees:
+    """Of all trees on some rows; an entry per tree."""
+
+    loss: Array
+    group: Array
+    leaves: Array
+    cost: Array
+    tests: Array  # [tree, column]
+    parted: Array
+
+
+@dataclass(kw_only=True)
+class World:
+    """A table, and all its trees of a depth."""
+
+    columns: dict[str, list[float]]
+    targets: Array
+    weights: Array
+    group: Array
+    depth: int
+    known: dict[tuple[tuple[int, ...], int], Trees] = field(default_factory=dict)
+
+    def leaf(self, rows: tuple[int, ...]) -> Trees:
+        at = list(rows)
+        w, y, g = self.weights[at], self.targets[at], self.group[at]
+        squares = ((y - (w[:, None] * y).sum(0) / w.sum()) ** 2).mean(1)
+        return Trees(
+            loss=np.array([(w * squares).sum()]),
+            group=np.array([(w * g * squares).sum()]),
+            leaves=np.ones(1, dtype=int),
+            cost=np.zeros(1),
+            tests=np.zeros((1, len(self.columns)), dtype=int),
+            parted=np.zeros(1, dtype=bool),
+        )
+
+    def trees(self, rows: tuple[int, ...], depth: int) -> Trees:
+        if (rows, depth) in self.known:
+            return self.known[rows, depth]
+        made = [self.leaf(rows)]
+        for k, cells in enumerate(self.columns.values() if depth else ()):
+            for cut in sorted({cells[i] for i in rows})[:-1]:
+                left = tuple(i for i in rows if cells[i] <= cut)
+                right = tuple(i for i in rows if cells[i] > cut)
+                made.append(self.joined(rows, k, left, right, depth))
+        self.known[rows, depth] = Trees(
+            **{
+                name: np.concatenate([getattr(one, name) for one in made])
+                for name in Trees.__dataclass_fields__
+            }
+        )
+        return self.known[rows, depth]
+
+    def joined(
+        self,
+        rows: tuple[int, ...],
+        k: int,
+        left: tuple[int, ...],
+        right: tuple[int, ...],
+        depth: int,
+    ) -> Trees:
+        a, b = self.trees(left, depth - 1), self.trees(right, depth - 1)
+        pairs = np.indices((len(a.loss), len(b.loss))).reshape(2, -1)
+
+        def both(name: str) -> Array:
+            return getattr(a, name)[pairs[0]] + getattr(b, name)[pairs[1]]
+
+        tests = both("tests")
+        tests[:, k] += 1
+        apart = {0, 1} <= set(rows) and not ({0, 1} <= set(left) or {0, 1} <= set(right))
+        return Trees(
+            loss=both("loss"),
+            group=both("group"),
+            leaves=both("leaves"),
+            cost=both("cost") + (k + 1) * self.weights[list(rows)].sum(),
+            tests=tests,
+            parted=both("parted") | apart,
+        )
+
+
+def world(rng: random.Random) -> World:
+    rows, depth = rng.choice([6, 7, 8]), rng.choice([2, 3, 3])
+    columns: dict[str, list[float]] = {}
+    for k in range(rng.randint(2, 3)):
+        pool = [0.0, 1.0, 2.0] if k == 0 and rng.random() < 0.4 else [0.0, 1.0]
+        columns[f"x{k}"] = [rng.choice(pool) for _ in range(rows)]
+    many = rng.choice([1, 1, 2])
+    return World(
+        columns=columns,
+        targets=np.array(
+            [[rng.choice([0, 1, 2, 7, 11.5]) for _ in range(many)] for _ in range(rows)]
+        ),
+        weights=np.array([rng.choice([0.5, 1.0, 2.0]) for _ in range(rows)])
+        if rng.random() < 0.5
+        else np.ones(rows),
+        group=np.array([1.0, *[float(rng.random() < 0.5) for _ in range(rows - 2)], 0.0]),
+        depth=depth,
+    )
+
+
+def between(rng: random.Random, values: Array) -> float:
+    """A bound that lies at no tree's value, but seldom beyond all of them."""
+    found = np.unique(np.round(values, 7))
+    at = rng.randrange(max(1, min(len(found), 8) if rng.random() < 0.7 else len(found)))
+    gap = found[at + 1] - found[at] if at + 1 < len(found) else 1.0
+    return float(found[at] + (gap / 2 if rng.random() < 0.9 else -0.01))
+
+
+def drawn(rng: random.Random, of: World, all_trees: Trees) -> tuple[str, Array]:
+    """A rule, and which trees keep it."""
+    total, mass = of.weights.sum(), (of.weights * of.group).sum()
+    uses = all_trees.tests > 0
+    kind = rng.choice(["cost", "tests", "uses", "same", "group", "group", "above", "gap", "either"])
+    if kind == "cost" and all(max(cells) < 2 for cells in of.columns.values()):  # else paid once
+        bound = round(between(rng, all_trees.cost / total), 6)
+        return f"expected_cost <= {bound:.6f}", all_trees.cost / total <= bound + 1e-12
+    if kind == "tests":
+        most = rng.choice([0, 1, 1, 2])
+        return f"tests(x0) <= {most}", all_trees.tests[:, 0] <= most
+    if kind == "uses":
+        return "not uses(x0) or uses(x1)", ~uses[:, 0] | uses[:, 1]
+    if kind == "same":
+        if rng.random() < 0.5:
+            return "same_leaf(0, 1)", ~all_trees.parted
+        return "different_leaf(0, 1)", all_trees.parted
+    lost = all_trees.group / mass
+    bound = round(between(rng, lost), 7)
+    if kind == "above":
+        return f"mse(g) >= {max(bound, 0):.7f}", lost >= max(bound, 0)
+    if kind == "gap":
+        other = (all_trees.loss - all_trees.group) / (total - mass)
+        bound = round(between(rng, np.abs(lost - other)), 7)
+        return f"gap(mse, g, h) <= {max(bound, 0):.7f}", np.abs(lost - other) <= max(bound, 0)
+    if kind == "either":
+        return f"mse(g) <= {bound:.7f} or uses(x1)", (lost <= bound) | uses[:, 1]
+    return f"mse(g) <= {max(bound, 0):.7f}", lost <= max(bound, 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A spec, its frame, and the least value of each stage; None: no tree keeps the rules."""
+
+    text: str
+    frame: dict[str, list[float]]
+    value: float | None
+    then: float | None
+
+
+def case(seed: int) -> Case:
+    rng = random.Random(f"tables {seed}")
+    of = world(rng)
+    rows = len(of.weights)
+    found = of.trees(tuple(range(rows)), of.depth)
+    if of.depth == 3 and len(found.loss) > 200_000:
+        of = replace(of, depth=2, known={})
+        found = of.trees(tuple(range(rows)), 2)
+    rules = [drawn(rng, of, found) for _ in range(rng.choice([1, 1, 2, 3]))]
+    kept = np.all([holds for _, holds in rules], axis=0)
+    price = rng.choice([0.0, 0.0, 0.25])
+    values = found.loss / of.weights.sum() + price * found.leaves
+    names = [f"y{t}" for t in range(of.targets.shape[1])]
+    frame = dict(of.columns) | {n: of.targets[:, t].tolist() for t, n in enumerate(names)}
+    frame |= {"w": of.weights.tolist(), "member": of.group.tolist()}
+    then = rng.choice(["", "", " then tests(x0)", " then leaves"])
+    lines = ["data frame", f"target {', '.join(names)}: number", "weight w", "drop member"]
+    lines += [f"feature {name}: number" for name in of.columns]
+    lines += [f"cost {name} = {k + 1}" for k, name in enumerate(of.columns)]
+    lines += ["group g = member = 1", "group h = member = 0", f"tree depth <= {of.depth}"]
+    lines += [f"minimize mse{f' + {price} * leaves' if price else ''}{then}"]
+    lines += [f"rule r{k}: {text}" for k, (text, _) in enumerate(rules)]
+    value = float(values[kept].min()) if kept.any() else None
+    second = None
+    if value is not None and then:
+        counted = found.leaves if then == " then leaves" else found.tests[:, 0]
+        second = float(counted[kept & (values <= value + 1e-9)].min())
+    return Case(text="\n".join(lines), frame=frame, value=value, then=second)
+
+
+def solved(one: Case) -> str:
+    """The status, if the answer is that of brute force."""
+    result = odtdsl.solve(one.text, using="exact", frame=one.frame)
+    if one.value is None:
+        assert result.status == "infeasible", (one, result.status)
+        return "infeasible"
+    assert result.status == "optimal", (one, result.status)
+    assert result.audit is not None
+    assert result.audit.holds, one
+    values = [float(stage.value) for stage in result.stages if stage.value is not None]
+    expected = [one.value, *([] if one.then is None else [one.then])]
+    assert values == pytest.approx(expected, rel=1e-8, abs=1e-8), (one, values)
+    return "optimal"
+
+
+def test_the_optimum_is_that_of_all_trees() -> None:
+    found = [solved(case(seed)) for seed in range(scaled(1500, least=60))]
+    assert {"optimal", "infeasible"} <= set(found)
