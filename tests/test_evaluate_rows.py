@@ -16,10 +16,15 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.source import Source
+from odtdsl.compiler import analyse
 from odtdsl.datasets.frames import read_frame
+from odtdsl.insight import evaluation
 from odtdsl.insight.evaluation import Evaluation, evaluate, evaluate_under
+from odtdsl.language.parser import parse, read_source
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.wording import label_text
+from odtdsl.presentation.evaluation import lines
 
 
 def solved(frame: dict[str, Any], spec: str) -> Predictor:
@@ -227,6 +232,60 @@ def test_the_report_has_the_measures_of_the_test_rows(tmp_path: Path) -> None:
     assert ">greedy tree</th>" in page
     assert ">CART</th>" in page
     assert "What the leaves say, and what came" in page
+
+
+def test_groups_of_a_spec_are_measured_apart(tmp_path: Path) -> None:
+    """Named ones and those that a rule makes of a column, by the same draws as their rows alone."""
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 12, 200)
+    frame = {"x": x.tolist(), "g": rng.choice(["a", "b"], 200).tolist()}
+    frame["y"] = np.where(rng.random(200) < 0.2, x < 6, x >= 6).astype(str).tolist()
+    (tmp_path / "rows.csv").write_text(
+        "x,g,y\n" + "".join(f"{a},{b},{c}\n" for a, b, c in zip(*frame.values(), strict=True))
+    )
+    (tmp_path / "spec.odt").write_text(
+        f'data "{tmp_path}/rows.csv", test 50% target y group high = x >= 6 tree depth <= 1 '
+        'minimize errors rule even: gap(rate("True"), g) <= 90%'
+    )
+    analysis = analyse(parse(read_source(tmp_path / "spec.odt")))
+    result = odtdsl.solve(tmp_path / "spec.odt")
+    found_tree = result.model
+    assert found_tree is not None
+    assert analysis.test is not None
+    found = evaluate_under(analysis, found_tree, analysis.test.table, draws=100)
+    assert [part.group for part in found.groups] == ["high", 'g = "a"', 'g = "b"']
+    seen = analysis.test.table.columns
+    cells = {name: [seen[name].texts[row] for row in range(found.parts[0].rows)] for name in frame}
+    masks = [[float(one) >= 6 for one in cells["x"]], *([g == b for g in cells["g"]] for b in "ab")]
+    for part, mask in zip(found.groups, masks, strict=True):
+        kept = {n: [one for one, in_ in zip(c, mask, strict=True) if in_] for n, c in cells.items()}
+        rows = read_frame(kept | {"x": [float(one) for one in kept["x"]]})
+        alone = evaluate(found_tree, rows, draws=100)
+        assert part.rows == sum(mask)
+        for one, other in zip(part.measures, alone.parts[0].measures, strict=True):
+            assert one.value == pytest.approx(other.value, nan_ok=True)
+            assert np.isnan(one.value) or one.low <= one.value <= one.high
+    assert [one["group"] for one in found.to_json()["groups"]] == [p.group for p in found.groups]
+    result.report(tmp_path / "page.html")
+    assert "Measures by group, on test rows" in (tmp_path / "page.html").read_text()
+
+
+def test_no_other_trees_are_grown_beside_many_rows_unasked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(evaluation, "MOST_BESIDE", 30)
+    frame = {"x": list(range(20)), "z": [1, 2] * 10, "y": ["a"] * 8 + ["b"] * 12}
+    source = "data frame target y tree depth <= 1 minimize errors"
+    analysis = analyse(parse(Source(name="", text=source)), frame=frame, test_frame=frame)
+    model = odtdsl.solve(source, frame=frame).model
+    assert model is not None
+    assert analysis.test is not None
+    found = evaluate_under(analysis, model, analysis.test.table, draws=100)
+    assert found.left_beside
+    assert found.beside == ()
+    assert "--beside" in "\n".join(lines(found, ["minimize errors"]))
+    asked = evaluate_under(analysis, model, analysis.test.table, draws=100, beside=True)
+    assert [name for name, _ in asked.beside] == ["greedy tree", "CART"]
 
 
 def _drawn(rng: np.random.Generator, n: int) -> dict[str, Any]:

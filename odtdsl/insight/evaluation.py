@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from odtdsl.auditor.rows import AuditRows
 from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.base.numbers import as_number
 from odtdsl.datasets.dataset import Value
@@ -29,8 +30,11 @@ if TYPE_CHECKING:
     from odtdsl.compiler import Analysis
 
 DRAWS = 2000
+MOST_BESIDE = 2_000_000
+"""Training cells (rows by features) from which trees are grown to be measured beside, unasked: two
+million take one or two seconds of the processor."""
 GREEDY_SECONDS = 10.0
-"""Of the greedily grown tree that a model is measured beside."""
+"""Of the greedily grown tree that a model is measured beside, a backstop."""
 _LEAST_SHARE = float(np.finfo(np.float64).eps)
 """What a class without training rows at a leaf counts as in the log loss, as in scikit-learn's."""
 LEVEL = 0.95
@@ -79,7 +83,8 @@ class Part:
     Attributes
     ----------
     group
-        The value of the column that rows are grouped by; None for all rows.
+        The value of the column that rows are grouped by, or the name of a group of the spec; None
+        for all rows.
     confusion
         Rows by true class (first) and predicted class; empty for numbers.
     calibration
@@ -137,6 +142,11 @@ class Evaluation:
         a spec. Rows without a known truth are not in it.
     beside
         Other models on all rows, with their names.
+    left_beside
+        Whether no others were grown beside since the training rows are too many to do so unasked.
+    groups
+        The groups that the spec names, or that its rules make of a column, in its order; of many
+        the first.
     """
 
     target: tuple[str, ...]
@@ -146,6 +156,8 @@ class Evaluation:
     parts: tuple[Part, ...]
     score: TestScore | None = None
     beside: tuple[tuple[str, Part], ...] = ()
+    left_beside: bool = False
+    groups: tuple[Part, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """All of it as values of JSON."""
@@ -158,6 +170,7 @@ class Evaluation:
             "left_out": self.left_out,
             "level": LEVEL,
             "parts": [part.to_json() for part in self.parts],
+            "groups": [part.to_json() for part in self.groups],
         }
 
 
@@ -202,9 +215,7 @@ def evaluate(
                 if name != by
                 else (),
             )
-    sampled = ScorePart.of(model.target_kind).resampled(model, table)
-    measured: _Classes | _Numbers | _Sampled
-    measured = _Sampled(sampled) if sampled is not None else _measured(model, table, prices)
+    measured = _any_measured(model, table, prices)
     if not measured.known.any():
         raise error("U217", f"no row of {table.name} has a known `{model.targets[0]}`")
     rng = np.random.default_rng(seed)
@@ -228,25 +239,55 @@ def evaluate_under(
     by: str | None = None,
     draws: int = DRAWS,
     seed: int = 0,
+    beside: bool | None = None,
 ) -> Evaluation:
     """As `evaluate`, with the objective and the rules of a spec on the same rows, its test rows.
 
-    Of classes and numbers two trees from the same training rows are measured beside: one that is
-    grown greedily under the same rules, and that of scikit-learn's CART, which knows no rules.
+    The groups of the spec are measured apart. Of classes and numbers two trees from the same
+    training rows are measured beside: one that is grown greedily under the same rules, and that of
+    scikit-learn's CART, which knows no rules. `beside` says whether; by default where there are at
+    most `MOST_BESIDE` training cells.
     """
     prices = Prices(analysis, model)
     found = evaluate(model, table, by=by, draws=draws, seed=seed, prices=prices)
-    beside = []
-    if (grown := _greedy(analysis)) is not None:
-        other = evaluate(grown, table, draws=draws, seed=seed, prices=prices)
-        beside.append(("greedy tree", other.parts[0]))
-    if (cart := cart_of(analysis)) is not None:
-        measured = _measured(model, table, prices, cart)
-        part = measured.part(None, measured.known, draws, np.random.default_rng(seed))
-        beside.append(("CART", part))
+    many = analysis.rows.data.n_rows * len(analysis.problem.features) > MOST_BESIDE
+    others = []
+    if beside or (beside is None and not many):
+        if (grown := _greedy(analysis)) is not None:
+            other = evaluate(grown, table, draws=draws, seed=seed, prices=prices)
+            others.append(("greedy tree", other.parts[0]))
+        if (cart := cart_of(analysis)) is not None:
+            measured = _measured(model, table, prices, cart)
+            part = measured.part(None, measured.known, draws, np.random.default_rng(seed))
+            others.append(("CART", part))
     test = analysis.test
     told = None if test is None or not test.n_rows else score(model, test, analysis.rows)
-    return replace(found, score=told, beside=tuple(beside))
+    groups = tuple(_of_spec(analysis, model, prices, draws, seed))
+    left = beside is None and many
+    return replace(found, score=told, beside=tuple(others), left_beside=left, groups=groups)
+
+
+def _of_spec(
+    analysis: Analysis, model: Predictor, prices: Prices, draws: int, seed: int
+) -> Iterator[Part]:
+    """The measures of each group of the spec that holds a test row with a known truth."""
+    test, groups = analysis.test, analysis.problem.groups
+    if test is None or not test.n_rows or not groups:
+        return
+    rows = AuditRows(analysis.problem, test, training=False)
+    measured = _any_measured(model, test.table, prices)
+    rng = np.random.default_rng(seed)
+    for group in groups[:MOST_GROUPS]:
+        inside = measured.known & rows.group(group.name)
+        if inside.any():
+            yield measured.part(group.name, inside, draws, rng)
+
+
+def _any_measured(
+    model: Predictor, table: Table, prices: Prices | None
+) -> _Classes | _Numbers | _Sampled:
+    sampled = ScorePart.of(model.target_kind).resampled(model, table)
+    return _Sampled(sampled) if sampled is not None else _measured(model, table, prices)
 
 
 def _measured(

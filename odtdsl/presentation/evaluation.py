@@ -17,6 +17,13 @@ def lines(found: Evaluation, stages: Sequence[str] = ()) -> Iterator[str]:
     yield f"{counted(first.rows, 'row')}{said if found.left_out else ''}"
     yield ""
     yield from _measures([first, *groups], found)
+    if found.left_beside:
+        yield ""
+        yield "no greedy tree and CART beside: they take long on so many rows; --beside grows them"
+    if found.groups:
+        yield ""
+        yield "groups of the spec:"
+        yield from _table([part.group or "" for part in found.groups], found.groups)
     if first.confusion:
         yield ""
         yield "rows by true class (left) and prediction (above):"
@@ -54,7 +61,11 @@ def _measures(parts: list[Part], found: Evaluation) -> Iterator[str]:
         return
     names = ["all rows", *(f"{found.by} = {part.group}" for part in parts[1:])]
     names += [name for name, _ in found.beside]
-    parts = [*parts, *(part for _, part in found.beside)]
+    yield from _table(names, [*parts, *(part for _, part in found.beside)])
+
+
+def _table(names: list[str], parts: Sequence[Part]) -> Iterator[str]:
+    """A column for each part, each measure with its interval."""
     yield from table(
         [
             ["measure", *names],

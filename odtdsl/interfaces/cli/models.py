@@ -92,6 +92,9 @@ class Evaluate(OnRows):
     by: Annotated[str | None, Option(help="A column that parts the rows into groups.")] = None
     draws: Annotated[int, Option(least=100, most=100_000, help="Draws of the bootstrap.")] = 2000
     seed: Annotated[int, Option(least=0, most=2**31 - 1, help="Seed of the bootstrap.")] = 0
+    beside: Annotated[
+        bool, Option(help="Grow a greedy tree and CART beside, of many rows too; needs a spec.")
+    ] = False
     as_json: Json = False
 
     def run(self) -> int:
@@ -109,7 +112,13 @@ class Evaluate(OnRows):
             analysis = Problem(self.spec, test=str(self.rows)).analysis()
             stages = tuple(stage.text for stage in analysis.problem.objective)
             found = evaluate_under(
-                analysis, model, table, by=self.by, draws=self.draws, seed=self.seed
+                analysis,
+                model,
+                table,
+                by=self.by,
+                draws=self.draws,
+                seed=self.seed,
+                beside=self.beside or None,
             )
         if self.as_json:
             print_json(found.to_json())

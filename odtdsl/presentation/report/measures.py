@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from odtdsl.base.diagnostics.model import OdtError
@@ -13,6 +13,7 @@ from odtdsl.presentation.report.subject import Subject
 
 if TYPE_CHECKING:
     from odtdsl.insight.evaluation import Evaluation
+    from odtdsl.insight.evaluation import Part as EvaluationPart
 
 DRAWS = 1000
 
@@ -25,6 +26,8 @@ def measures(subject: Subject) -> Iterator[Markup]:
     part = found.parts[0]
     yield _compared(found)
     yield tag("p", " ".join(_hints(found)), class_="hint")
+    if found.groups:
+        yield _by_group(found.groups)
     yield from curves(part, found.classes)
     if part.calibration:
         leaves: list[tuple[Part, ...]] = [
@@ -71,6 +74,16 @@ def _compared(found: Evaluation) -> Markup:
     return table("Measures on test rows", heads, rows, numbers=(1,))
 
 
+def _by_group(groups: Sequence[EvaluationPart]) -> Markup:
+    """Each measure of each group of the spec, with its interval."""
+    rows: list[tuple[Part, ...]] = [("test rows", *(str(part.rows) for part in groups))]
+    for same in zip(*(part.measures for part in groups), strict=True):
+        said = (f"{value_text(one.value)} {interval_text(one)}" for one in same)
+        rows.append((same[0].name, *said))
+    heads = ("measure", *(part.group or "" for part in groups))
+    return table("Measures by group, on test rows", heads, rows)
+
+
 def _hints(found: Evaluation) -> Iterator[str]:
     yield f"The intervals are those of {DRAWS:,} bootstrap samples of the test rows."
     said = {
@@ -78,6 +91,11 @@ def _hints(found: Evaluation) -> Iterator[str]:
         "CART": "CART is scikit-learn's, from the same training rows; it knows no rules.",
     }
     yield from (said[name] for name, _ in found.beside)
+    if found.left_beside:
+        yield (
+            "No greedy tree and CART stand beside, as they take long on so many training rows; "
+            "odt evaluate --beside grows them."
+        )
     if found.parts[0].calibration:
         yield (
             "Probabilities are the shares of the classes among the training rows of a leaf; lines "
