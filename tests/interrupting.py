@@ -46,6 +46,8 @@ BACK_ENDS = tuple(name for name in names() if entry_of(name).ends)
 TASKS = (*BACK_ENDS, "list", "explain")
 WORK = 8
 """Visits of rows between two looks of a native search."""
+ENOUGH = 300
+"""Problems in a row that no task takes, after which there is no use in drawing more."""
 
 OBJECTIVES = (
     "depth then leaves",
@@ -61,7 +63,7 @@ OBJECTIVES = (
     "leaves",
     "errors(g) then errors(h)",
 )
-TREES = ("tree", "tree depth <= 2", "tree depth <= 3", "tree leaves <= 4")
+TREES = ("tree", "tree depth <= 1", "tree depth <= 2", "tree depth <= 3", "tree leaves <= 4")
 DIAGRAMS = ("diagram widths 1, 2", "diagram widths 1, 2, 2")
 LOSSES = ("mse", "mae", "mse + 0.05 * leaves", "mse then leaves", "mae then leaves")
 
@@ -309,11 +311,19 @@ def main() -> int:
     asked.add_argument("--each", type=int, default=10, help="looks of a problem and back end")
     given = asked.parse_args()
     found: Counter[str] = Counter()
-    finds, seed = 0, given.seed
+    finds, seed, last = 0, given.seed, given.seed
+    tasks = tuple(given.using or TASKS)
     while found.total() < given.runs:
+        if seed - last > ENOUGH:
+            print(f"{', '.join(tasks)}: none of {ENOUGH} problems in a row is taken", flush=True)
+            finds += 1
+            break
         try:
-            found += interrupts(seed, tuple(given.using or TASKS), given.each)
+            came = interrupts(seed, tasks, given.each)
+            found += came
+            last = seed if came else last
         except Exception as find:
+            last = seed
             finds += 1
             notes = getattr(find, "__notes__", (f"seed {seed}, before it was interrupted",))
             print(f"{type(find).__name__}: {find}", *notes, sep="\n", flush=True)

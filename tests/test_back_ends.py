@@ -65,10 +65,10 @@ SPEC = "data frame target y tree depth <= 1 minimize errors"
 
 
 @dataclass(frozen=True, slots=True)
-class Stump(BackEnd):
+class Toy(BackEnd):
     """All trees of one split, one after the other, or the first few of them."""
 
-    name: ClassVar[str] = "stump"
+    name: ClassVar[str] = "toy"
 
     order: Literal["up", "down"] = "up"
     tries: int = 10**6
@@ -110,56 +110,56 @@ def stumps(core: Core) -> Iterator[RawTree]:
 def toy(monkeypatch: pytest.MonkeyPatch) -> Entry:
     """The entry is all that the package is told."""
     entry = Entry(
-        name="stump",
-        home=f"{__name__}:Stump",
+        name="toy",
+        home=f"{__name__}:Toy",
         options=(
             Option(name="order", what="direction", values=("up", "down")),
             Option(name="tries", what="number of tries", help="Trees.", kind="whole", most=10**6),
         ),
     )
-    monkeypatch.setitem(ENTRIES, "stump", entry)
+    monkeypatch.setitem(ENTRIES, "toy", entry)
     return entry
 
 
 @pytest.mark.usefixtures("toy")
 def test_a_back_end_is_added_by_its_class_and_an_entry() -> None:
     best = odtdsl.solve(SPEC, frame=ROWS)
-    for asked in ({"using": "stump"}, {}):
-        spec = SPEC if asked else f"{SPEC} solve using stump"
+    for asked in ({"using": "toy"}, {}):
+        spec = SPEC if asked else f"{SPEC} solve using toy"
         result = odtdsl.solve(spec, frame=ROWS, **asked)  # type: ignore[arg-type]
         assert (result.status, result.objective) == ("optimal", best.objective)
-        assert result.backend == "stump"
-        assert result.steps == ("start by greedy", "start by search", "stump")
+        assert result.backend == "toy"
+        assert result.steps == ("start by greedy", "start by search", "toy")
     plan = odtdsl.plan(SPEC, frame=ROWS)
-    assert "stump" in dict(plan.choice.refusals)
-    assert [dict(one.by)["stump"].level for one in plan.support] == ["exact", "exact"]
+    assert "toy" in dict(plan.choice.refusals)
+    assert [dict(one.by)["toy"].level for one in plan.support] == ["exact", "exact"]
     found = odtdsl.compare(SPEC, frame=ROWS)
-    assert [entry.name for entry in found.entries][-2:] == ["stump", "stump (down)"]
+    assert [entry.name for entry in found.entries][-2:] == ["toy", "toy (down)"]
     assert found.entries[-1].result is not None
     with pytest.raises(OdtError, match="a stump is a stump"):
-        odtdsl.solve(SPEC.replace("depth <= 1", "leaves <= 2"), frame=ROWS, using="stump")
-    with pytest.raises(OdtError, match="`order` is an option of `stump`, not of `exact`"):
+        odtdsl.solve(SPEC.replace("depth <= 1", "leaves <= 2"), frame=ROWS, using="toy")
+    with pytest.raises(OdtError, match="`order` is an option of `toy`, not of `exact`"):
         back_end("exact", variant(order="down"))
-    assert {one.name: one.state for one in health.examine()}["back end stump"] == "ok"
+    assert {one.name: one.state for one in health.examine()}["back end toy"] == "ok"
 
 
 @pytest.mark.usefixtures("toy")
 def test_an_option_of_the_entry_is_one_of_python_commands_and_specs(tmp_path: Path) -> None:
     def tried(spec: str = SPEC, **options: str | int) -> int:
         result = odtdsl.solve(spec, frame=ROWS, options=options)
-        assert result.backend == "stump"
+        assert result.backend == "toy"
         return dict(result.counters)["tried"]
 
     assert tried(tries=3) == tried(tries="3") == tried(tries=3, order="down") == 3
-    assert tried(f"{SPEC} solve using stump(tries = 5)") == 5
-    assert tried(f"{SPEC} solve using stump(tries = 5, order = down)", tries=4) == 4
-    down = odtdsl.parse(f"{SPEC} solve using stump(tries = 1, order = down)")
+    assert tried(f"{SPEC} solve using toy(tries = 5)") == 5
+    assert tried(f"{SPEC} solve using toy(tries = 5, order = down)", tries=4) == 4
+    down = odtdsl.parse(f"{SPEC} solve using toy(tries = 1, order = down)")
     up = down.solve(frame=ROWS, options={"order": "up"})
     assert dict(down.solve(frame=ROWS).counters) == {"tried": 1, "leaves first": 0}
     assert dict(up.counters) == {"tried": 1, "leaves first": 1}
-    found = odtdsl.compare(SPEC, frame=ROWS, backends=["stump (down)", "stump (7)"])
+    found = odtdsl.compare(SPEC, frame=ROWS, backends=["toy (down)", "toy (7)"])
     assert [one.result and dict(one.result.counters)["tried"] for one in found.entries][1] == 7
-    assert down.plan(frame=ROWS, options={"tries": 2}).choice.name == "stump"
+    assert down.plan(frame=ROWS, options={"tries": 2}).choice.name == "toy"
 
     (tmp_path / "rows.csv").write_text("a,b,y\n1,0,n\n2,1,p\n3,0,p\n")
     path = tmp_path / "s.odt"
@@ -168,7 +168,7 @@ def test_an_option_of_the_entry_is_one_of_python_commands_and_specs(tmp_path: Pa
     assert "--tries" in odt.invoke(command(Solve), ["--help"]).stdout
     for kind in (Solve, Plan):
         shown = odt.invoke(command(kind), [str(path), "--tries", "2", "--json"])
-        assert (shown.exit_code, json.loads(shown.stdout)["backend"]) == (0, "stump")
+        assert (shown.exit_code, json.loads(shown.stdout)["backend"]) == (0, "toy")
         assert odt.invoke(command(kind), [str(path), "--tries", "0"]).exit_code == 2
     shown = odt.invoke(command(Solve), [str(path), "--order", "left"])
     assert "it is `up` or `down`" in shown.output
@@ -183,7 +183,7 @@ def test_an_option_of_the_entry_is_one_of_python_commands_and_specs(tmp_path: Pa
         ({"tries": "²"}, "U322", "a whole number"),
         ({"tries": 10**7}, "U322", "a whole number"),
         ({"tires": 5}, "U322", "did you mean `tries`?"),
-        ({"steps": 5}, "U322", "`order` of `stump`, `tries` of `stump`"),
+        ({"steps": 5}, "U322", "`order` of `toy`, `tries` of `toy`"),
         ({"steps": 5}, "U322", "set it in the spec: `using search(steps = 1000)`"),
         ({"solver": 5}, "U318", "`5`"),
         ({5: "rc2"}, "U322", "no back end has an option `5`"),
@@ -224,14 +224,14 @@ def test_arguments_of_a_wrong_kind(given: dict[str, Any], code: str, told: str) 
 @pytest.mark.parametrize(
     ("using", "told"),
     [
-        ("stump(tries = 0)", "`tries` must be a whole number from 1 to 1,000,000"),
-        ("stump(tries = 1.5)", "write `using stump(tries = 1)`"),
-        ("stump(tries = up)", "must be a whole number"),
-        ("stump(order = left)", "there are: `up`, `down`"),
-        ("stump(order = 5)", "direction `5` is unknown"),
-        ("stump(order = up 5)", "`order` takes a word without a number"),
-        ("stump(tires = 5)", "did you mean `tries`?"),
-        ("exact(tries = 5)", "`using stump(order = up, tries = 1)`"),
+        ("toy(tries = 0)", "`tries` must be a whole number from 1 to 1,000,000"),
+        ("toy(tries = 1.5)", "write `using toy(tries = 1)`"),
+        ("toy(tries = up)", "must be a whole number"),
+        ("toy(order = left)", "there are: `up`, `down`"),
+        ("toy(order = 5)", "direction `5` is unknown"),
+        ("toy(order = up 5)", "`order` takes a word without a number"),
+        ("toy(tires = 5)", "did you mean `tries`?"),
+        ("exact(tries = 5)", "`using toy(order = up, tries = 1)`"),
         ("milp(modle = ood)", '`--model odd`, in Python `options={"model": "odd"}`'),
         ("sat(solver = 5)", "`solver` is set outside the spec: `--solver glucose4`"),
         ("greedy(split = 5)", "growth `5` is unknown"),
@@ -255,9 +255,9 @@ def test_no_two_options_have_one_name() -> None:
 
 def test_it_is_gone_afterwards() -> None:
     with pytest.raises(OdtError, match="K115"):
-        odtdsl.solve(f"{SPEC} solve using stump", frame=ROWS)
+        odtdsl.solve(f"{SPEC} solve using toy", frame=ROWS)
     with pytest.raises(OdtError, match="B101"):
-        odtdsl.solve(SPEC, frame=ROWS, using="stump")
+        odtdsl.solve(SPEC, frame=ROWS, using="toy")
 
 
 # ---- entries

@@ -17,7 +17,9 @@ from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.source import Source
 from odtdsl.compiler import Analysis, analyse
 from odtdsl.driver import pipeline
+from odtdsl.driver.choice import choose
 from odtdsl.language.parser import parse
+from odtdsl.problem.terms.normalize import normalize
 
 SPEC = 'data sklearn "breast_cancer" target target tree depth <= 4 minimize errors '
 MANY = 10**6 * memory.MEGABYTE
@@ -82,8 +84,11 @@ def test_a_search_ends_where_memory_does(backend: str, monkeypatch: pytest.Monke
         looks += 1
         return 0 if looks < 2 else MANY
 
+    analysis = analysed()
+    if choose(normalize(analysis.rows), backend).name is None:
+        pytest.skip(f"{backend} does not take trees of depth 4")
     monkeypatch.setattr(memory, "held_bytes", held)
-    made = pipeline.solve(analysed(), backend=backend, seconds=60, memory_bytes=MANY)
+    made = pipeline.solve(analysis, backend=backend, seconds=60, memory_bytes=MANY)
     assert made.status in ("feasible", "unknown")
     assert "B107" in [one.code for one in made.warnings]
     assert not made.interrupted

@@ -37,7 +37,7 @@ class Support:
     """Whether a back end expresses a core form.
 
     `costly` means exactly, at a cost that `reason` tells; for `unsupported` the reason
-    says why not.
+    says why not. It is shown behind the name of the back end, and need not repeat it.
     """
 
     level: Literal["exact", "costly", "unsupported"]
@@ -241,7 +241,10 @@ class RawAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objection:
-    """Why a back end cannot take a problem although it expresses all of its forms."""
+    """Why a back end cannot take a problem although it expresses all of its forms.
+
+    Such as a depth or a number of rows; `reason` is shown behind the name of the back end.
+    """
 
     form: Form
     origin: Origin

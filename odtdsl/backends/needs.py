@@ -42,13 +42,28 @@ class Need:
     inside_or: bool
     origin: Origin
 
+    @property
+    def subject(self) -> str:
+        """Whose need it is: `the skeleton`, ``rule `short` ``."""
+        name = self.origin.rule
+        return f"the {name}" if self.origin in (SKELETON, OBJECTIVE) else f"rule `{name}`"
+
+    @property
+    def described(self) -> str:
+        """The same with the form, as in `the skeleton (hyperplane splits)`."""
+        return f"{self.subject} ({self.form.value}{' inside `or`' * self.inside_or})"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """A need that a back end does not have."""
+    """A need that a back end does not have.
+
+    Or, if `of_form` is False, what it has and still cannot take here: numbers, shapes, sizes.
+    """
 
     need: Need
     reason: str
+    of_form: bool = True
 
 
 SKELETON = Origin(rule="skeleton")
@@ -154,6 +169,10 @@ def refusals(
     if found:
         return tuple(found)
     return tuple(
-        Refusal(need=Need(form=one.form, inside_or=False, origin=one.origin), reason=one.reason)
+        Refusal(
+            need=Need(form=one.form, inside_or=False, origin=one.origin),
+            reason=one.reason,
+            of_form=False,
+        )
         for one in engine.objections(linear(core))
     )

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 from odtdsl.backends.auto.backend import Choice, choose
 from odtdsl.backends.base import Support
-from odtdsl.backends.needs import Need, needs
+from odtdsl.backends.needs import OBJECTIVE, Need, needs
 from odtdsl.backends.quotients import place_of
 from odtdsl.backends.registry import back_end
 from odtdsl.base.back_ends import AUTO, names, proves
 from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.base.source import Source
+from odtdsl.language import ast
+from odtdsl.language.parser import parse
 from odtdsl.problem.ir.forms import Core, Form
 
 
@@ -42,31 +44,43 @@ def refused(choice: Choice, wish: str, source: Source | None) -> OdtError:
     """Why no back end can run: the rule, the reason, and the back ends that can."""
     if (missing := back_end(wish).missing()) is not None:
         return missing  # an extra that is not installed
-    by_need: dict[Need, list[str]] = {}
+    reasons_of: dict[tuple[Need, bool], list[str]] = {}
     asked = [wish] if wish != AUTO else _near(choice)
     for name, reasons in choice.refusals:
         if name in asked:
-            for refusal in reasons:
-                by_need.setdefault(refusal.need, []).append(f"{name}: {refusal.reason}")
+            for one in reasons:
+                reasons_of.setdefault((one.need, one.of_form), []).append(f"{name}: {one.reason}")
     can = [name for name, reasons in choice.refusals if not reasons and name != wish]
     proving = [name for name in can if proves(name)]
     helps = tuple(
         f"`using {name}` can" + ("" if proving else ", without a proof") for name in proving or can
     )
+    who = f"`{wish}`" if wish != AUTO else None
     return OdtError(
         [
             Diagnostic(
                 code="B102",
-                message=f"{_subject(need)} cannot be expressed"
-                + (f" by `{wish}`" if wish != AUTO else " by a back end that proves its answer"),
-                labels=(Label(span=need.origin.span),) if need.origin.span.start >= 0 else (),
+                message=f"{need.described} cannot be expressed"
+                f" by {who or 'a back end that proves its answer'}"
+                if of_form
+                else f"{need.subject} is beyond {who or 'every back end that proves its answer'}",
+                labels=_labels(need, source),
                 notes=tuple(reasons),
                 helps=helps,
                 source=source,
             )
-            for need, reasons in by_need.items()
+            for (need, of_form), reasons in reasons_of.items()
         ]
     )
+
+
+def _labels(need: Need, source: Source | None) -> tuple[Label, ...]:
+    """Where the spec has what a back end lacks."""
+    if need.origin.span.start >= 0 or source is None:
+        return (Label(span=need.origin.span),) if need.origin.span.start >= 0 else ()
+    kinds = (ast.Objective,) if need.origin == OBJECTIVE else (ast.Tree, ast.Diagram)
+    found = [one.span for one in parse(source).statements if isinstance(one, kinds)]
+    return tuple(Label(span=span) for span in found[:1])
 
 
 def refuse_quotients(core: Core, source: Source | None, asked: str) -> None:
@@ -90,13 +104,6 @@ def _near(choice: Choice) -> list[str]:
         if all(refusal.need.form is not Form.REGRESSION for refusal in reasons)
     ]
     return near or [name for name, _ in proving]
-
-
-def _subject(need: Need) -> str:
-    inside = " inside `or`" if need.inside_or else ""
-    if need.origin.rule in ("skeleton", "objective"):
-        return f"the {need.origin.rule} ({need.form.value}{inside})"
-    return f"rule `{need.origin.rule}` ({need.form.value}{inside})"
 
 
 __all__ = [

@@ -352,7 +352,11 @@ def planned(plan: Plan) -> Iterator[str]:
         if refusals:
             first = refusals[0]
             yield ""
-            yield f"{name} cannot express {first.need.form.value} of `{first.need.origin.rule}`:"
+            yield (
+                f"{name} cannot express {first.need.described}:"
+                if first.of_form
+                else f"{first.need.subject} is beyond {name}:"
+            )
             yield f"  {first.reason}"
 
 

@@ -62,7 +62,7 @@ class CpSat(BackEnd):
             return (Objection(form=form, origin=SKELETON, reason=MISSING),)
         if not asked:
             reason = (
-                f"`cpsat` builds trees of depth at most {MAX_CPSAT_DEPTH}, and this one may be"
+                f"builds trees of depth at most {MAX_CPSAT_DEPTH}, and this one may be"
                 f" deeper; write `tree depth <= {MAX_CPSAT_DEPTH}` or less"
             )
             deep = deepest(core) > MAX_CPSAT_DEPTH

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import click
 
+from odtdsl.base.back_ends import AUTO
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.base.diagnostics.render import to_json
 from odtdsl.interfaces.cli.commands import (
@@ -31,7 +32,7 @@ class Check(OnSpec):
     def run(self) -> int:
         """Check the spec against its data.
 
-        Exits with 0 if a back end can solve it, else 1; the diagnostics are printed.
+        Exits with 0 if there is no mistake; that no back end can solve it is a warning.
         """
         from odtdsl.driver.choice import choose, refused
         from odtdsl.presentation import console
@@ -61,9 +62,13 @@ class Check(OnSpec):
                 f"{console.counted(len(problem.features), 'feature')}, "
                 f"{console.counted(len(problem.rules), 'rule')}: no mistakes found"
             )
-            + ("; but this version cannot solve it" if notes else "")
+            + (f"; but {_solver(problem.options.backend)} cannot solve it" if notes else "")
         )
         return OK
+
+
+def _solver(wish: str) -> str:
+    return "this version" if wish == AUTO else f"`{wish}`, which it asks for,"
 
 
 @dataclass(frozen=True, kw_only=True)
