@@ -66,9 +66,19 @@ class _Count:
     """A count that a model says, and the one that the rows give."""
 
     def __init__(self, where: str, said: float, found: Fraction | int) -> None:
-        self.said = bool(said)
-        self.differs = abs(Fraction(said) - found) > FLOATS * found
-        self.difference = f"{where} {_shown(said)}, counted {_shown(float(found))}"
+        self.where, self.said, self.found = where, said, found
+
+    @property
+    def differs(self) -> bool:
+        """Whether they are different counts."""
+        if self.said == self.found:
+            return False
+        return abs(Fraction(self.said) - self.found) > FLOATS * self.found
+
+    @property
+    def difference(self) -> str:
+        """Both, for the note of a line."""
+        return f"{self.where} {_shown(self.said)}, counted {_shown(float(self.found))}"
 
 
 def _shown(number: float) -> str:

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from odtdsl.backends.answers import values_of
 from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.base.frozen import dataclass
 from odtdsl.datasets.table import BoolArray, IntArray
@@ -30,6 +31,7 @@ from odtdsl.predictors.nodes import (
 )
 from odtdsl.predictors.routing import reach, route
 from odtdsl.predictors.tree import Tree
+from odtdsl.problem.ir.diagrams import evaluated
 from odtdsl.problem.ir.evaluate import Evaluation, SplitBroken, goes_left, violations
 from odtdsl.problem.ir.families import Family, local_gap, place
 from odtdsl.problem.ir.filters import placing
@@ -55,7 +57,8 @@ def to_tree(core: Core, rows: Rows, raw: RawTree) -> Tree:
         X201: a split has no admissible threshold, or a training row goes another way in
         the predictor than in the raw tree. Both are mistakes of this package.
     """
-    evaluation = Evaluation(core, raw)
+    evaluation = evaluated(core, raw)
+    assert isinstance(evaluation, Evaluation), "a tree is evaluated as one"
     tree = unrouted(rows, evaluation)
     other = np.flatnonzero(route(tree, rows.data.table) != evaluation.leaf_of)
     if other.size:
@@ -300,21 +303,17 @@ def simplify(core: Core, raw: RawTree) -> RawTree:
     where both sides are the same tree; only if the smaller tree breaks nothing and no stage
     of the objective gets worse. Deeper splits first, left before right, until none is left.
     """
-    values = _values(core, raw)
+    values: tuple[Fraction, ...] = ()
     while True:
         for smaller, _ in _smaller(raw):
             if not violations(core, smaller):
-                now = _values(core, smaller)
+                values = values or values_of(core, raw)
+                now = values_of(core, smaller)
                 if all(new <= old for new, old in zip(now, values, strict=True)):
                     raw, values = smaller, now
                     break
         else:
             return raw
-
-
-def _values(core: Core, raw: RawTree) -> tuple[Fraction, ...]:
-    evaluation = Evaluation(core, raw)
-    return tuple(evaluation.stage_value(stage) for stage in core.objective)
 
 
 def _smaller(raw: RawTree) -> Iterator[tuple[RawTree, RawSplit]]:

@@ -722,6 +722,16 @@ def solve_outputs(
 def finish_outputs(problem: OutputProblem, plan: Plan) -> NumberAnswer:
     """The tree of a plan that `solve_outputs` told of."""
 
+def ranked(
+    numbers: NDArray[numpy.float64],
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64]] | None:
+    """
+    The different numbers, ascending and without NaN, and the place of each cell among them.
+
+    numbers: float64 (n,). The place, int64, of NaN is behind all others.
+    None where more than 2048 differ.
+    """
+
 class RegressionProblem:
     """
     A tree of numbers of least loss: squared, absolute or poisson, with prices of leaves.

@@ -30,6 +30,16 @@ else:
         return lambda kind: _made(kind, eq=eq)
 
 
+_names: dict[type, tuple[str, ...]] = {}
+
+
+def field_names(kind: type[Any]) -> tuple[str, ...]:
+    """The fields of a dataclass, in order: `dataclasses.fields` sorts them out at every call."""
+    if kind not in _names:
+        _names[kind] = tuple(field.name for field in dataclasses.fields(kind))
+    return _names[kind]
+
+
 _assign = object.__setattr__
 
 

@@ -4,8 +4,9 @@ in, and the tests of categories."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
+from odtdsl.base.frozen import field_names
 from odtdsl.compiler.context import Reporter
 from odtdsl.compiler.statements import Statements
 from odtdsl.language import ast
@@ -149,8 +150,8 @@ def _names(expr: ast.Node) -> Iterator[str]:
 
 def _parts(node: ast.Node) -> Iterator[ast.Node]:
     """The nodes right below a node."""
-    for field in fields(node):
-        yield from _nodes(getattr(node, field.name))
+    for name in field_names(type(node)):
+        yield from _nodes(getattr(node, name))
 
 
 def _nodes(value: object) -> Iterator[ast.Node]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from odtdsl.base.frozen import field_names
 from odtdsl.base.source import NOWHERE
 from odtdsl.compiler.context import Reporter
 from odtdsl.language import ast
@@ -78,7 +79,7 @@ def without_spans(node: N) -> N:
         return tuple(without_spans(item) for item in node)  # type: ignore[return-value]
     if not isinstance(node, ast.Node):
         return node
-    values = {f.name: without_spans(getattr(node, f.name)) for f in fields(node)}
+    values = {name: without_spans(getattr(node, name)) for name in field_names(type(node))}
     return replace(node, **{**values, "span": NOWHERE})
 
 

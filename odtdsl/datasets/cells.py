@@ -198,6 +198,9 @@ def column_from_numbers(
         values = np.asarray(values, dtype=np.float64) + 0.0
     numbers = values.astype(np.float64, copy=False)
     written = Numbers(values) if writing is None else writing
+    if absent is None and not marks.texts and np.isfinite(numbers).all():  # the usual case
+        none = np.zeros(len(numbers), dtype=np.bool_)
+        return RawColumn(name=name, numbers=numbers, writing=written, missing=none, by_value=True)
     missing: BoolArray = np.isnan(numbers) | np.isin(numbers, marks.numbers)
     if values.dtype.kind in "iu" and marks.texts:
         whole = [int(text) for text in marks.texts if WHOLE.fullmatch(text) and len(text) < 20]

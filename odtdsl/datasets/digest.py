@@ -40,6 +40,33 @@ def digest(table: Table, types: Iterable[ColumnType] = ()) -> str:
     return hasher.hexdigest()
 
 
+class Fingerprint:
+    """The digest of a table, computed when it is asked for: small solves take less time."""
+
+    __slots__ = ("_found", "_table")
+
+    def __init__(self, table: Table | None, found: str = "") -> None:
+        self._table, self._found = table, found
+
+    def __str__(self) -> str:
+        if self._table is not None:
+            self._found = digest(self._table)
+            self._table = None
+        return self._found
+
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+    def __eq__(self, other: object) -> bool:
+        return str(self) == str(other) if isinstance(other, Fingerprint) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __reduce__(self) -> tuple[type[Fingerprint], tuple[None, str]]:
+        return Fingerprint, (None, str(self))
+
+
 def _add_column(hasher: hashlib._Hash, column: RawColumn) -> None:
     is_number = column.numbers is not None
     hasher.update(_record(column.name, "number" if is_number else "text"))

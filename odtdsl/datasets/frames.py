@@ -396,9 +396,10 @@ def _column(name: str, values: Any, marks: Marks) -> RawColumn:
 def _series(name: str, series: Any, marks: Marks) -> RawColumn:
     import narwhals as nw
 
-    held = getattr(series.to_native(), "dtype", None)
+    native = series.to_native()
+    held = getattr(native, "dtype", None)
     if isinstance(held, np.dtype) and (held.kind in "iu" or held in _FLOATS):
-        return column_from_numbers(name, series.to_numpy(), marks=marks)  # nothing to convert
+        return column_from_numbers(name, native.to_numpy(), marks=marks)  # nothing to convert
     kind = series.dtype
     if kind.is_temporal():
         raise _dates(name, str(kind))
@@ -410,7 +411,7 @@ def _series(name: str, series: Any, marks: Marks) -> RawColumn:
         whole = (series.fill_null(0) if absent.any() else series).to_numpy()
         if whole.dtype.kind in "iu":
             return column_from_numbers(name, whole, absent=absent, marks=marks)
-    words = _arrow_texts(series.to_native())
+    words = _arrow_texts(native)
     if words is not None:
         column = column_from_coded(name, *words, marks=marks)
     else:

@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from odtdsl.base import engine
 from odtdsl.datasets.numerals import PLAIN, Numerals
 
 FloatArray = npt.NDArray[np.float64]
@@ -32,7 +33,8 @@ def distinct(values: npt.NDArray[T]) -> npt.NDArray[T]:
 def ranked(numbers: FloatArray) -> tuple[FloatArray, IntArray]:
     """The different numbers, ascending, and the place of each cell among them.
 
-    By one sort, which takes a third of the time of `distinct` and a search for each cell.
+    By a table of few values, else by one sort, which takes a third of the time of `distinct` and
+    a search for each cell.
 
     Returns
     -------
@@ -41,6 +43,9 @@ def ranked(numbers: FloatArray) -> tuple[FloatArray, IntArray]:
     places
         int64 (n_rows,); that of NaN is behind all others.
     """
+    found = engine.ranked(numbers)
+    if found is not None:
+        return found
     order = np.argsort(numbers)  # NaN comes last
     ascending = numbers[order]
     is_first = np.ones(len(numbers), dtype=np.bool_)

@@ -32,7 +32,7 @@ from odtdsl.base.interrupts import interruptible
 from odtdsl.base.limits import counting
 from odtdsl.base.memory import Guard
 from odtdsl.base.methods import method
-from odtdsl.datasets.digest import digest
+from odtdsl.datasets.digest import Fingerprint
 from odtdsl.driver.choice import (
     Choice,
     Supported,
@@ -46,6 +46,7 @@ from odtdsl.driver.reporting import Unpacking, as_written, reporting, user_value
 from odtdsl.driver.result import Result, Stage
 from odtdsl.driver.scoring import TestScore, output_score, score, training_score
 from odtdsl.predictors.predictor import Predictor
+from odtdsl.problem.ir.diagrams import evaluated
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.problem import Options
 from odtdsl.problem.ir.raw import RawModel
@@ -216,6 +217,7 @@ def solve(
         ended += memory.warnings()
     result = _result(analysis, answered, answer, unpacking, options.seed, began, ended)
     unpacking.forget()
+    evaluated.cache_clear()
     asked_for = result.status == "feasible" and not result.interrupted
     return replace(result, stopped=patience.over) if asked_for else result
 
@@ -246,7 +248,6 @@ def _patience(core: Core, options: Options, asked: Callable[[], bool]) -> Patien
 def _given(analysis: Analysis, core: Core, given: Predictor | None) -> RawModel | None:
     from odtdsl.backends.decode import NoCandidate
     from odtdsl.backends.decoding import from_predictor
-    from odtdsl.problem.ir.diagrams import evaluated
 
     if given is None or given.kind != core.skeleton.kind:
         return None
@@ -285,7 +286,7 @@ def _result(
         audited = audit(model, analysis.rows, backend=name)
         _must_be_founded(analysis, core, answer)
         _must_agree(analysis, core, answer, audited)
-        warnings += model_warnings(model, analysis.rows)
+        warnings += model_warnings(model, analysis.rows, counted=True)
     stages = _stages(analysis, core, answer, audited)
     return Result(
         status=answer.status,
@@ -295,7 +296,7 @@ def _result(
         backend=name,
         seconds=time.monotonic() - began,
         seed=seed,
-        digest=digest(analysis.rows.data.table),
+        fingerprint=Fingerprint(analysis.rows.data.table),
         timeline=tuple(as_written(core, at, unpacking) for at in answer.timeline),
         size=answer.size,
         counters=answer.counters,

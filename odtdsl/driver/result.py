@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from odtdsl.base.theme import Theme
     from odtdsl.datasets.dataset import Dataset, Value
+    from odtdsl.datasets.digest import Fingerprint
     from odtdsl.driver.reasons import Why
     from odtdsl.problem.ir.problem import Problem
     from odtdsl.problem.ir.rows import Rows
@@ -130,8 +131,8 @@ class Result:
         That of the last step taken.
     steps
         What was asked in turn, as `odt plan` names it, but for the start.
-    digest
-        SHA-256 of the training data that the answer belongs to.
+    fingerprint
+        Of the training data that the answer belongs to; `digest` is its text.
     timeline
         Incumbents and bounds over time. `timeline[3].model` is the incumbent of that moment, a
         tree or a diagram, made when it is asked for; None where the back end did not keep it.
@@ -147,7 +148,7 @@ class Result:
     backend: str
     seconds: float
     seed: int
-    digest: str
+    fingerprint: Fingerprint
     timeline: tuple[Progress, ...] = ()
     size: tuple[tuple[str, int], ...] = ()
     counters: tuple[tuple[str, int], ...] = ()
@@ -307,6 +308,7 @@ class Result:
         """The same without training rows, so without what needs them: `why`, reports, and the
         models of the timeline."""
         timeline = tuple(replace(at, found=None, make=None) for at in self.timeline)
+        str(self.fingerprint)  # which lets go of the rows
         return replace(self, rows=None, timeline=timeline)
 
     def __str__(self) -> str:
@@ -315,6 +317,11 @@ class Result:
 
     def _repr_html_(self) -> str:
         return cast(str, method("Result._repr_html_")(self))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the training data that the answer belongs to."""
+        return str(self.fingerprint)
 
     @property
     def tree(self) -> Tree | None:

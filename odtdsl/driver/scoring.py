@@ -160,8 +160,10 @@ class ScorePart(Part):
         """The outputs target by target, where there are several or rules on them."""
         return None
 
-    def warnings(self, model: Predictor, rows: Rows) -> tuple[Diagnostic, ...]:
-        """What is doubtful about a model on its training rows."""
+    def warnings(
+        self, model: Predictor, rows: Rows, *, counted: bool = False
+    ) -> tuple[Diagnostic, ...]:
+        """What is doubtful about a model on its training rows; `counted` as in `model_warnings`."""
         return ()
 
     def resampled(self, model: Predictor, table: Table) -> Resampled | None:
@@ -198,9 +200,19 @@ def training_score(model: Predictor, rows: Rows) -> TestScore | None:
     return part.score(model, rows.data, target) if part.of_training else None
 
 
-def model_warnings(model: Predictor, rows: Rows) -> tuple[Diagnostic, ...]:
-    """What is doubtful about a model on its training rows."""
-    return ScorePart.of(rows.problem.target.kind).warnings(model, rows)
+def model_warnings(
+    model: Predictor, rows: Rows, *, counted: bool = False
+) -> tuple[Diagnostic, ...]:
+    """What is doubtful about a model on its training rows.
+
+    Parameters
+    ----------
+    model, rows
+        The model, and the problem with its rows.
+    counted
+        Whether an audit showed that the model counts its rows rightly, so that none is routed here.
+    """
+    return ScorePart.of(rows.problem.target.kind).warnings(model, rows, counted=counted)
 
 
 def score(model: Predictor, test: Dataset, rows: Rows | None = None) -> TestScore:

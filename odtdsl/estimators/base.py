@@ -30,7 +30,7 @@ from odtdsl.driver.scoring import TestScore, score
 from odtdsl.estimators.cells import Cells, masks, read_features, read_sensitive
 from odtdsl.estimators.early import HeldOut, parted
 from odtdsl.estimators.new_rows import data_of
-from odtdsl.estimators.nodes import figures
+from odtdsl.estimators.nodes import NodeFigures, figures
 from odtdsl.estimators.problems import (
     AUTO,
     Columns,
@@ -138,8 +138,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         self.spec_ = str(model)
         self.audit_ = self.result_.audit
         setattr(self, self._model_name, self.result_.model)
-        if isinstance(self.result_.model, Tree) and self.result_.rows is not None:
-            self._figures = figures(self.result_.model, self.result_.rows)
+        self.__dict__.pop("_figures", None)  # of the model of a former fit
         end()
         return self
 
@@ -440,11 +439,22 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
     def _more_tags(self) -> dict[str, Any]:  # before 1.6
         return {"allow_nan": self.missing != "refuse"}
 
+    def _figures_of_nodes(self) -> NodeFigures | None:
+        """What is known of the nodes of a tree: made when asked for, as long as there are rows."""
+        if "_figures" not in self.__dict__:
+            model, rows = self.result_.model, self.result_.rows
+            found = None
+            if isinstance(model, Tree) and rows is not None:
+                found = figures(model, rows)
+            self._figures: NodeFigures | None = found
+        return self._figures
+
     def __getstate__(self) -> dict[str, Any]:
         """Without the training rows, which `result_.why` needs and predictions do not."""
         state: dict[str, Any] = dict(super().__getstate__())
         state.pop("_asked", None)
         if "result_" in state:
+            state["_figures"] = self._figures_of_nodes()
             state["result_"] = state["result_"].without_rows()
         return state
 

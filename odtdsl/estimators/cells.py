@@ -95,6 +95,8 @@ def read_features(
 
 def _as_frame(X: Any) -> Any:
     """A frame wrapped by narwhals; None for what scikit-learn takes for an array."""
+    if isinstance(X, np.ndarray):
+        return None
     import narwhals as nw
 
     _check_names(X)
@@ -383,6 +385,8 @@ def read_numbers(y: Any) -> tuple[FloatArray, tuple[str, ...], bool]:
 
 def name_of(y: Any) -> str | None:
     """The name of a series or of a frame of one column."""
+    if isinstance(y, np.ndarray):
+        return None
     import narwhals as nw
 
     named: Any = nw.from_native(y, pass_through=True, allow_series=True)

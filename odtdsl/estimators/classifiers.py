@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from odtdsl.datasets.table import FloatArray, IntArray
+from odtdsl.datasets.writing import objects
 from odtdsl.estimators.base import OptimalEstimator, free_name
 from odtdsl.estimators.cells import check_labels, labels_of, name_of
 from odtdsl.estimators.problems import (
@@ -41,8 +42,12 @@ class _Classifier(ClassifierMixin, OptimalEstimator):  # type: ignore[misc]
         name = name_of(y)
         column = column_or_1d(y, warn=True)
         check_labels(column)
-        check_classification_targets(column)
+        whole = column.dtype.kind in "biu"
+        if not whole:
+            check_classification_targets(column)
         self.classes_, codes = np.unique(column, return_inverse=True)
+        if whole and 2 * len(self.classes_) >= len(column):
+            check_classification_targets(column)  # of whole numbers it only warns, of many classes
         labels = labels_of(self.classes_)
         self._order = declared_order(self.spec, labels)
         said: ast.Target | None = only(spec_model(self.spec), ast.Target)
@@ -57,8 +62,9 @@ class _Classifier(ClassifierMixin, OptimalEstimator):  # type: ignore[misc]
             counts=tuple(np.bincount(codes)[list(self._order)].tolist()),
             prices=tuple(prices[i] for i in self._order) if prices else (),
         )
-        cells = np.empty(len(labels), dtype=object)
-        cells[:] = labels
+        cells = np.array(labels) if all(type(one) is int for one in labels) else objects(labels)
+        if cells.dtype.kind != "i":  # beyond 64 bits
+            cells = objects(labels)
         return target, {name: cells[codes]}
 
     def _other_targets(self, y: Any, names: Sequence[str]) -> dict[str, Any]:

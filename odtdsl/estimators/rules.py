@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.frozen import field_names
 from odtdsl.interfaces.api import parse
 from odtdsl.interfaces.api import statements as say
 from odtdsl.interfaces.api.model import Model
@@ -55,8 +56,8 @@ def _names_in_calls(node: ast.Node) -> Iterator[str]:
         )
         if parted and len(node.args) > 2:  # a list of groups
             yield from (one.name for one in node.args[1:] if isinstance(one, ast.Name))
-    for item in fields(node):
-        value = getattr(node, item.name)
+    for name in field_names(type(node)):
+        value = getattr(node, name)
         for one in value if isinstance(value, tuple) else (value,):
             if isinstance(one, ast.Node):
                 yield from _names_in_calls(one)
@@ -135,8 +136,8 @@ def _statements(text: str) -> tuple[ast.Statement, ...]:
 def _all_names(node: ast.Node) -> Iterator[str]:
     if isinstance(node, ast.Name):
         yield node.name
-    for item in fields(node):
-        value = getattr(node, item.name)
+    for name in field_names(type(node)):
+        value = getattr(node, name)
         for one in value if isinstance(value, tuple) else (value,):
             if isinstance(one, ast.Node):
                 yield from _all_names(one)

@@ -26,7 +26,6 @@ class TreeMethods:
 
     if TYPE_CHECKING:
         classes_: Any
-        _figures: NodeFigures | None
         _kinds: dict[str, Any]
         max_depth: int | None
         max_leaf_nodes: int | None
@@ -34,6 +33,8 @@ class TreeMethods:
 
         @property
         def _fitted(self) -> Any: ...
+
+        def _figures_of_nodes(self) -> NodeFigures | None: ...
 
         def _places(self, X: Any) -> IntArray: ...
 
@@ -121,12 +122,13 @@ class TreeMethods:
 
     def _counted(self) -> NodeFigures:
         self._fitted  # noqa: B018 - says that it is not fitted
-        if self._figures is None:
+        found = self._figures_of_nodes()
+        if found is None:
             raise AttributeError(
                 f"{type(self).__name__} has no impurity of nodes: what it predicts is neither a"
                 " class, nor a number, nor a choice"
             )
-        return self._figures
+        return found
 
     def view_columns(self, X: Any) -> FloatArray:
         """The columns of `to_sklearn()` for rows: float64, shape (n_rows, n_columns).

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from odtdsl.base.diagnostics.model import error
+from odtdsl.base.frozen import field_names
 from odtdsl.base.source import NOWHERE, Source, Span
 from odtdsl.language import ast
 from odtdsl.language.parser import parse
@@ -39,14 +40,14 @@ def written(text: str, what: str, kind: type[S], head: str) -> S:
 def without_places(node: N) -> N:
     """A node whose spans, and those of all nodes in it, point nowhere."""
     changes: dict[str, Any] = {}
-    for item in fields(node):
-        value = getattr(node, item.name)
+    for name in field_names(type(node)):
+        value = getattr(node, name)
         if isinstance(value, Span):
-            changes[item.name] = NOWHERE
+            changes[name] = NOWHERE
         elif isinstance(value, ast.Node):
-            changes[item.name] = without_places(value)
+            changes[name] = without_places(value)
         elif isinstance(value, tuple):
-            changes[item.name] = tuple(
+            changes[name] = tuple(
                 without_places(one) if isinstance(one, ast.Node) else one for one in value
             )
     return replace(node, **changes)
@@ -56,8 +57,8 @@ def words_of(node: ast.Node) -> frozenset[str]:
     """The names in an expression or statement: of columns, numbers of `let`, terms and groups."""
     found = {node.name} if isinstance(node, ast.Name) else set()
     found |= {node.function} if isinstance(node, ast.Call) else set()
-    for item in fields(node):
-        value = getattr(node, item.name)
+    for name in field_names(type(node)):
+        value = getattr(node, name)
         for one in value if isinstance(value, tuple) else (value,):
             if isinstance(one, ast.Node):
                 found |= words_of(one)

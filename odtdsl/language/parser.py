@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
@@ -19,8 +20,9 @@ TRIVIA = re.compile(r'"(?:\\.|[^"\\\r\n])*"|`(?:[^`\r\n]|``)+`|#[^\r\n]*|[(\[{]|
 """Texts, backticked names, comments and brackets: what has to be seen before parsing."""
 
 
+@lru_cache(maxsize=64)  # a model that is fitted to other rows says the same again
 def parse(source: Source) -> ast.Spec:
-    """The syntax tree of a spec.
+    """The syntax tree of a spec, which nothing can change.
 
     Parameters
     ----------

@@ -11,6 +11,7 @@ void bind_number_model(nb::module_& module);
 void bind_number_rules(nb::module_& module);
 void bind_outputs(nb::module_& module);
 void bind_outputs_trees(nb::module_& module);
+void bind_ranks(nb::module_& module);
 void bind_regression(nb::module_& module);
 void bind_ruled(nb::module_& module);
 void bind_rup(nb::module_& module);
@@ -29,6 +30,7 @@ NB_MODULE(_engine, module) {
   bind_number_rules(module);
   bind_outputs(module);
   bind_outputs_trees(module);
+  bind_ranks(module);
   bind_regression(module);
   bind_rup(module);
   bind_scan(module);

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from odtdsl.auditor.audit import audit
-from odtdsl.datasets.digest import digest
+from odtdsl.datasets.digest import Fingerprint
 from odtdsl.driver.result import Result, Stage
 from odtdsl.driver.scoring import score
 
@@ -46,7 +46,7 @@ def answered(
         backend="assignment",
         seconds=time.monotonic() - began,
         seed=analysis.problem.options.seed,
-        digest=digest(rows.data.table),
+        fingerprint=Fingerprint(rows.data.table),
         size=size,
         warnings=analysis.warnings,
         test=None if test is None or not test.n_rows else score(model, test),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import timedelta
 from fractions import Fraction
 from typing import Literal, TypeVar, cast
 
 from odtdsl.base.diagnostics.model import error
+from odtdsl.base.frozen import field_names
 from odtdsl.base.source import Source
 from odtdsl.base.tasks import heads_of_targets, timed_targets, types_of_targets
 from odtdsl.language import ast
@@ -60,8 +61,8 @@ def _depth(statement: ast.Node) -> int:
     while stack:
         node, level = stack.pop()
         deepest = max(deepest, level)
-        for item in fields(node):
-            value = getattr(node, item.name)
+        for name in field_names(type(node)):
+            value = getattr(node, name)
             inside = value if isinstance(value, tuple) else (value,)
             stack.extend((one, level + 1) for one in inside if isinstance(one, ast.Node))
     return deepest

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from odtdsl.auditor.audit import audit
 from odtdsl.backends.base import Progress
 from odtdsl.base.numbers import as_number
-from odtdsl.datasets.digest import digest
+from odtdsl.datasets.digest import Fingerprint
 from odtdsl.driver.result import Result, Stage, problem_digest
 from odtdsl.driver.scoring import model_warnings, output_score, score, training_score
 from odtdsl.predictors.saving import load_saved
@@ -48,7 +48,7 @@ def saved(analysis: Analysis, path: Path) -> tuple[Result, str]:
         backend="saved",
         seconds=0.0,
         seed=analysis.problem.options.seed,
-        digest=digest(analysis.rows.data.table),
+        fingerprint=Fingerprint(analysis.rows.data.table),
         test=None if test is None or not test.n_rows else score(model, test, analysis.rows),
         warnings=analysis.warnings + model_warnings(model, analysis.rows),
         rows=analysis.rows,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, pairwise
 from typing import assert_never
 
@@ -323,8 +323,12 @@ def _plane_fault(core: Core, plane: RawPlane, visit: NodeVisit) -> Fault | None:
     )
 
 
+@lru_cache(maxsize=1)  # a search, who checks its answer, and who decodes it ask for the same
 def evaluated(core: Core, model: RawModel) -> Evaluation | DiagramEvaluation:
-    """A raw model of either kind on the training rows of a core."""
+    """A raw model of either kind on the training rows of a core.
+
+    The last one is kept, with the places of all rows, until `evaluated.cache_clear()`.
+    """
     if isinstance(model, RawDiagram):
         return DiagramEvaluation(core, model)
     return Evaluation(core, model)

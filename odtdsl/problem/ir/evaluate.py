@@ -222,7 +222,12 @@ class Evaluation(Measured):
 
     def of_model(self, measure: Additive) -> int:
         """The numerator of a measure of the whole tree."""
-        total = self.over_rows(measure, np.arange(self.core.n_rows))
+        total = measure.constant
+        if measure.rows is not None:
+            total += int(measure.rows.sum())
+        if measure.output is not None:
+            each = np.arange(self.core.n_rows)
+            total += int(measure.output[each, self.predicted].sum())
         if measure.columns is not None:
             total += sum(int(measure.columns[column]) for column in self.tested)
         return total + measure.leaves * len(self.leaves)

@@ -10,8 +10,10 @@ from odtdsl.auditor.audit import model_on_data
 from odtdsl.base.diagnostics.model import Diagnostic, Label
 from odtdsl.datasets.dataset import Dataset, Value
 from odtdsl.driver.scoring import ScorePart, TestScore
+from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.nodes import Leaf
 from odtdsl.predictors.predictor import Predictor
+from odtdsl.predictors.tree import Tree
 from odtdsl.problem.ir.problem import TargetDecl
 from odtdsl.problem.ir.rows import Rows
 
@@ -35,22 +37,36 @@ class ClassScore(ScorePart):
         for label in np.argsort(-weights, kind="stable").tolist():
             yield model.alone(Leaf(label=label, size=rows.n_rows)), (model.classes[label],)
 
-    def warnings(self, model: Predictor, rows: Rows) -> tuple[Diagnostic, ...]:
+    def warnings(
+        self, model: Predictor, rows: Rows, *, counted: bool = False
+    ) -> tuple[Diagnostic, ...]:
         """Classes that are never predicted (O104), which a small total of errors hides."""
-        return _unpredicted(model, rows)
+        return _unpredicted(rows, _ends(model) if counted else _predicted(model, rows))
 
     def measure(self, words: Collection[str]) -> str:
         """Wrong predictions, or their cost if the spec declares losses."""
         return "expected_loss" if {"loss", "expected_loss"} & set(words) else "error_rate"
 
 
-def _unpredicted(model: Predictor, rows: Rows) -> tuple[Diagnostic, ...]:
-    """One warning about all classes of training rows that the model predicts for none (O104)."""
+def _predicted(model: Predictor, rows: Rows) -> set[int]:
+    """The classes that rows get."""
+    return set(model_on_data(model, rows.problem, rows.data).predicted.tolist())
+
+
+def _ends(model: Predictor) -> set[int]:
+    """The same by what a model says of its rows."""
+    if isinstance(model, Diagram):
+        return {label for label, end in enumerate(model.terminals) if end.size}
+    assert isinstance(model, Tree), "a model is a tree or a diagram"
+    return {leaf.label for leaf in model.leaves if leaf.size and leaf.label is not None}
+
+
+def _unpredicted(rows: Rows, said: set[int]) -> tuple[Diagnostic, ...]:
+    """One warning about all classes of training rows that the model says of none (O104)."""
     target = rows.problem.target
     n_classes = len(target.classes)
     there = np.bincount(rows.labels, minlength=n_classes)
-    said = np.bincount(model_on_data(model, rows.problem, rows.data).predicted, minlength=n_classes)
-    never = np.flatnonzero((there > 0) & (said == 0)).tolist()
+    never = [label for label in np.flatnonzero(there).tolist() if label not in said]
     if not never:
         return ()
     rarest = min(never, key=lambda at: (int(there[at]), at))
