@@ -15,6 +15,7 @@ from odtdsl.base.source import Span
 from odtdsl.base.tasks import heads_of_targets, timed_targets
 from odtdsl.language.failure import Failure
 from odtdsl.language.grammar import keywords
+from odtdsl.language.missing_cells import missing_cells
 from odtdsl.language.misspellings import (
     lone_percent,
     number_form,
@@ -486,6 +487,7 @@ _RECOGNISERS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     stray_character,
     _rule_head,
     named_solver,
+    missing_cells,
     _keyword_as_name,
     _three_comparisons,
     _closing,

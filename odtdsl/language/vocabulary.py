@@ -193,6 +193,10 @@ _PLAIN = {
 }
 
 
+MISSING_POLICIES = ["refuse", "drop", "left", "right", "branch"]
+"""What a `missing` statement says of cells."""
+
+
 def expected_words(terminals: Iterable[str]) -> list[str]:
     """What could stand somewhere, in words, the likeliest first."""
     left = set(terminals) - {"DATE"}  # stands where a number does

@@ -15,7 +15,6 @@ from odtdsl.interfaces.editor.keywords import (
     ENCODINGS,
     FUNCTIONS,
     MEANINGS,
-    POLICIES,
     SCOPES,
     SPLITS,
 )
@@ -24,6 +23,7 @@ from odtdsl.language import ast
 from odtdsl.language.expressions import name_text, quote
 from odtdsl.language.failure import Failure, Piece
 from odtdsl.language.grammar import keywords
+from odtdsl.language.vocabulary import MISSING_POLICIES
 from odtdsl.problem.terms.base import Param, Term
 from odtdsl.problem.terms.catalogue import sections, usage
 from odtdsl.problem.terms.registry import BY_NAME, TERMS
@@ -142,12 +142,12 @@ class _Asked:
             case "DATA":
                 yield from self._words(("sklearn", "openml", "frame"))
             case "MISSING":
-                yield from self._words(POLICIES)
+                yield from self._words(MISSING_POLICIES)
             case "ID":
                 yield from self._columns()
             case _ if self.keyword == "missing":
                 closed = last == "RBRACE"
-                yield from self._words(POLICIES) if closed else self._columns()
+                yield from self._words(MISSING_POLICIES) if closed else self._columns()
             case _ if self.keyword in COLUMN_PLACES:
                 yield from self._columns()
             case _ if self.keyword == "group":

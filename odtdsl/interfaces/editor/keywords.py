@@ -118,6 +118,5 @@ SCOPES: dict[str, str] = {
     "leaf": "Every leaf.",
     "split": "Every split (branch node).",
 }
-POLICIES = ("refuse", "drop", "left", "right", "branch")
 SPLITS = ("axis", "hyperplane")
 ENCODINGS = ("utf-8", "latin-1", "cp1252", "utf-16")
