@@ -54,8 +54,12 @@ ODT_INLINE Lanes only(const Lanes& score, const LaneBits& mask) {
   return (Lanes)(((LaneBits)score & mask) | ((LaneBits)none & ~mask));
 }
 
+// What is asked of splits: nothing, which columns they may stand on, or what parts must count as
+// well.
+enum class Asked { nothing, columns, counts };
+
 // Scores of the quarters of one column with all later ones serve both.
-template <bool kRuled, class Score>
+template <Asked kAsked, class Score>
 ODT_INLINE void score_row(const ScoreRow& row, const Score& score_of) {
   const auto& bits_of = lane_masks().of;
   const double own_w = row.one_w[row.column], own_s = row.one_s[row.column];
@@ -71,10 +75,18 @@ ODT_INLINE void score_row(const ScoreRow& row, const Score& score_of) {
     const Lanes neither = score_of(row.all_w - own_w - one_w + w, row.all_s - own_s - one_s + s);
     Lanes mine_one = both + own, mine_none = other + neither, its_one = both + other,
           its_none = own + neither;
-    if constexpr (kRuled) {
-      LaneBits below, above;
+    LaneBits below, above;
+    if constexpr (kAsked != Asked::nothing) {
       std::memcpy(&below, bits_of[row.below[j / kLanes]], sizeof below);
       std::memcpy(&above, bits_of[row.above[j / kLanes]], sizeof above);
+    }
+    if constexpr (kAsked == Asked::columns) {
+      mine_one = only(mine_one, below);
+      mine_none = only(mine_none, below);
+      its_one = only(its_one, above);
+      its_none = only(its_none, above);
+    }
+    if constexpr (kAsked == Asked::counts) {
       const Lanes least = Lanes{} + row.least;
       Lanes n, one_n;
       load(n, row.n + j);
@@ -100,10 +112,20 @@ ODT_INLINE void score_row(const ScoreRow& row, const Score& score_of) {
   row.best_none[row.column] = std::max(row.best_none[row.column], largest(best_none));
 }
 
-ODT_CLONES void score_squares(const ScoreRow& row) { score_row<false>(row, OfSquares()); }
-ODT_CLONES void score_counts(const ScoreRow& row) { score_row<false>(row, OfCounts()); }
-ODT_CLONES void score_ruled_squares(const ScoreRow& row) { score_row<true>(row, OfSquares()); }
-ODT_CLONES void score_ruled_counts(const ScoreRow& row) { score_row<true>(row, OfCounts()); }
+ODT_CLONES void score_squares(const ScoreRow& row) { score_row<Asked::nothing>(row, OfSquares()); }
+ODT_CLONES void score_counts(const ScoreRow& row) { score_row<Asked::nothing>(row, OfCounts()); }
+ODT_CLONES void score_some_squares(const ScoreRow& row) {
+  score_row<Asked::columns>(row, OfSquares());
+}
+ODT_CLONES void score_some_counts(const ScoreRow& row) {
+  score_row<Asked::columns>(row, OfCounts());
+}
+ODT_CLONES void score_sized_squares(const ScoreRow& row) {
+  score_row<Asked::counts>(row, OfSquares());
+}
+ODT_CLONES void score_sized_counts(const ScoreRow& row) {
+  score_row<Asked::counts>(row, OfCounts());
+}
 
 }  // namespace
 
@@ -206,7 +228,8 @@ void PairSums::score(Sums& sums, bool counts, const Allowed& allowed) const {
   std::fill(sums.best_one.data(), sums.best_one.data() + stride_, -kNever);
   std::fill(sums.best_none.data(), sums.best_none.data() + stride_, -kNever);
   const auto plain = counts ? score_counts : score_squares;
-  const auto ruled = counts ? score_ruled_counts : score_ruled_squares;
+  auto ruled = counts ? score_some_counts : score_some_squares;
+  if (allowed.least > 0) ruled = counts ? score_sized_counts : score_sized_squares;
   const std::size_t blocks = stride_ / kLanes;
   for (std::size_t k = 0; k < columns_; ++k) {
     const double* w = sums.w.data() + k * stride_;

@@ -106,7 +106,12 @@ class SumLane:
         totals = np.empty((len(states), len(columns)), dtype=np.int64)
         kept = np.empty_like(totals)
         last = self._totals[states] == LAST
+        alike: dict[tuple[object, ...], int] = {}  # columns that pay the same lead to the same
         for k, column in enumerate(columns):
+            kind = (self.payments.each[column], *self.payments.once[column])
+            if (like := alike.setdefault(kind, k)) < k:
+                kept[:, k], totals[:, k] = kept[:, like], totals[:, like]
+                continue
             bits = sum(self._bits[key] for key, _ in self.payments.once[column])
             kept[:, k] = self._kept[states] | bits  # that of a settled state is all bits
             totals[:, k] = self._totals[states]

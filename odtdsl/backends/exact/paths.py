@@ -264,10 +264,10 @@ def closed(following: npt.NDArray[np.int32], need: IntArray, *, first: int) -> b
     if n_states > MOST_COMPARED or ((need > 0) & (need < NEVER)).any():
         return False
     allows = np.ones((n_states, n_states), dtype=bool)  # all that the second one does
+    ways = list({after.tobytes(): after for after in following.T}.values())
     while True:
         before = int(allows.sum())
-        for column in range(following.shape[1]):
-            after = following[:, column]
+        for after in ways:
             there = after >= 0
             both = there[:, None] & allows[np.ix_(after, after)]
             allows &= both | ~there[None, :]
