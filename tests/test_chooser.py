@@ -128,6 +128,40 @@ def test_wishes_filter_and_solve_as_rules(browser: Any, tmp_path: Path) -> None:
     assert browser.get_log("browser") == []
 
 
+def test_groups_that_a_rule_made_are_defined_beside_its_wishes(
+    browser: Any,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    """Also of cells with quotes and line breaks; the rules solve in the spec that they came of."""
+    rng = np.random.default_rng(5)
+    cells = ['a"</script>', "two\nlines", "c\\"]
+    lines = ["x,z,kind,y"]
+    for _ in range(60):
+        x, z, kind = rng.integers(0, 4), rng.integers(0, 4), cells[rng.integers(0, 3)]
+        quoted = '"' + kind.replace('"', '""') + '"'
+        lines.append(f"{x},{z},{quoted},{'yes' if (x > 1) ^ (rng.random() < 0.2) else 'no'}")
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
+    spec = (
+        'data "rows.csv"\ntarget y\ntree depth <= 2\nminimize errors + leaves\n'
+        'rule fair: gap(rate("yes"), kind) <= 95%\n'
+    )
+    analysis = odtdsl.parse(spec, base=tmp_path).analyse()
+    found = alternatives(analysis, near=parse_near("60%"), most=500)
+    (tmp_path / "chooser.html").write_text(page(found, analysis), encoding="utf-8")
+    browser.get((tmp_path / "chooser.html").as_uri())
+    rules = browser.execute_script(
+        "for (const e of document.querySelectorAll('#bounds input')) { e.value = '20';"
+        "e.dispatchEvent(new Event('input', {bubbles: true})); }"
+        "return document.getElementById('rules').value"
+    )
+    assert rules.count("group chosen_group_") == 3
+    best = odtdsl.parse(spec + rules + "\n", base=tmp_path).solve()
+    assert best.audit is not None
+    assert best.audit.holds
+    assert len(best.audit.lines) >= 3 + 3 + 3
+    assert browser.get_log("browser") == []
+
+
 CLICKS = """
 const done = arguments[arguments.length - 1];
 const painted = () => new Promise((then) => requestAnimationFrame(() => {

@@ -19,8 +19,9 @@ if (page.trees.every((tree) => tree.errors !== null)) {
 }
 page.groups.forEach((group, at) => {
   if (page.trees.every((tree) => tree.groups.length)) {
-    const rule = `errors(${group.rule})`;
-    bounds.push({name: `errors in ${group.name}`, rule, of: (tree) => tree.groups[at]});
+    const rule = group.rule === null ? null : `errors(${group.rule})`;
+    const define = group.define;
+    bounds.push({name: `errors in ${group.name}`, rule, define, of: (tree) => tree.groups[at]});
   }
 });
 const tested = page.trees.map((tree) => {
@@ -117,20 +118,21 @@ function filter() {
 function drawRules(wished, limits) {
   by("copy").textContent = "Copy the rules";
   const lines = [];
+  const groups = [];
   bounds.forEach((bound, b) => {
     if (limits[b] < Infinity) {
-      lines.push(`${bound.rule} <= ${plain(limits[b])}`);
+      groups.push(...(bound.define ? [bound.define] : []));
+      lines.push(bound.rule === null ? null : `${bound.rule} <= ${plain(limits[b])}`);
     }
   });
   for (const [at, wish] of wished) {
     const word = page.features[at].rule;
     lines.push(word === null ? null : SAID[wish](word));
   }
-  by("rules").value = lines
-    .map((line, at) => (line === null
-      ? "# a name with a line break cannot stand in a rule: rename the column"
-      : `rule chosen_${at + 1}: ${line}`))
-    .join("\n");
+  const rules = lines.map((line, at) => (line === null
+    ? "# a name with a line break cannot stand in a rule: rename the column"
+    : `rule chosen_${at + 1}: ${line}`));
+  by("rules").value = [...groups, ...rules].join("\n");
 }
 
 function plain(number) { // without an exponent, which the language does not read

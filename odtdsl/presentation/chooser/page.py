@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 from string import Template
@@ -11,15 +13,16 @@ import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.numbers import as_number
-from odtdsl.language.constructors import name
-from odtdsl.language.expressions import column_text, name_text
+from odtdsl.language.constructors import name, number
+from odtdsl.language.expressions import column_text, expr_to_text, name_text, quote
 from odtdsl.predictors.nodes import Branch, TreeNode
 from odtdsl.predictors.routing import route
 from odtdsl.predictors.tree import Tree
 from odtdsl.predictors.wording import label_text, printable, split_words
 from odtdsl.presentation.report.markup import data, text
 from odtdsl.presentation.report.page import policy
-from odtdsl.problem.ir.expr import GroupArg
+from odtdsl.problem.ir.expr import CellCompare, GroupArg
+from odtdsl.problem.ir.problem import GroupDecl, Problem
 
 if TYPE_CHECKING:
     from odtdsl.compiler import Analysis
@@ -78,14 +81,14 @@ def _payload(found: Alternatives, rows: Rows) -> dict[str, Any]:
         "features": [
             {
                 "name": printable(type_.name),
-                "rule": _rule_word(type_.name),
+                "rule": _written(column_text, name(type_.name)),
                 "relied": relied.get(type_.name, ""),
             }
             for type_ in types
         ],
         "groups": [
-            {"name": printable(group.name), "rule": name_text(group.name)}
-            for group in rows.problem.groups
+            {"name": printable(group.name), **_group(group, at, rows.problem)}
+            for at, group in enumerate(rows.problem.groups, start=1)
         ],
         "classes": [label_text(one) for one in found.trees[0].tree.classes],
         "trees": [
@@ -101,6 +104,23 @@ def _payload(found: Alternatives, rows: Rows) -> dict[str, Any]:
         ],
         "tests": packed.tests,
     }
+
+
+def _group(group: GroupDecl, at: int, problem: Problem) -> dict[str, str | None]:
+    """How a rule calls a group; and the statement that defines it, if a rule of the spec made it of
+    a value of a column."""
+    source = "" if problem.source is None else problem.source.text
+    made = group.condition
+    word = _written(name_text, group.name)
+    named = word is not None and re.search(rf"\bgroup\s+{re.escape(word)}\s*=", source)
+    if named or not isinstance(made, CellCompare):
+        return {"rule": word}
+    value = quote(made.value) if isinstance(made.value, str) else expr_to_text(number(made.value))
+    column = _written(column_text, name(made.column))
+    if column is None:
+        return {"rule": None}
+    word = f"chosen_group_{at}"
+    return {"rule": word, "define": f"group {word} = {column} = {value}"}
 
 
 def _relied(one: Reliance) -> str:
@@ -161,10 +181,10 @@ def _weight(weight: float) -> int | float:
     return int(weight) if weight == int(weight) else round(weight, 6)
 
 
-def _rule_word(word: str) -> str | None:
-    """A column in a rule; None where its name cannot be written."""
+def _written(write: Callable[[Any], str], what: Any) -> str | None:
+    """A column or a group in a rule; None where its name cannot be written."""
     try:
-        return column_text(name(word))
+        return write(what)
     except OdtError:
         return None
 
