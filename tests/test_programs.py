@@ -345,3 +345,61 @@ def test_rows_of_lookahead_come_last(options: dict[str, Any], tmp_path: Path) ->
     rows = text.partition("\n\\ lookahead")[2].partition("\nBounds")[0]
     assert re.findall(r"^ (\w+)\(?.*?: ", rows, re.MULTILINE).count("lookahead_left") <= 1
     assert all(x.startswith("lookahead_") for x in re.findall(r"^ (\w+)\S*: ", rows, re.MULTILINE))
+
+
+@pytest.mark.parametrize("to", ["lp", "mps", "mzn", "cnf", "opb", "wcnf"])
+def test_the_file_that_was_to_be_solved_is_no_answer(to: str, tmp_path: Path) -> None:
+    spec, path = tmp_path / "s.odt", tmp_path / f"p.{to}"
+    spec.write_text('data sklearn "iris" target target tree depth <= 1 minimize errors')
+    written = odt(
+        "compile", spec, path, *(["--depth", 1] if to not in ("lp", "mps", "mzn") else [])
+    )
+    assert written.exit_code == 0, written.output
+    told = odt("decode", spec, path)
+    assert "what a solver is to solve, not its answer" in " ".join(told.output.split())
+    path.write_text(" \n\n")
+    assert "is empty" in odt("decode", spec, path).output
+
+
+def test_cut_tables_of_glpk_are_told(tmp_path: Path) -> None:
+    """A whole one is read; cut anywhere before the end of its columns it is said to be cut."""
+    lines = ["Problem:    s", "Rows:       1", "Columns:    2", "Status:     INTEGER OPTIMAL", ""]
+    lines += ["   No. Column name       Activity     Lower bound   Upper bound", "------ ---------"]
+    lines += ["     1 use(n0,a)    *              1             0             1 "]
+    lines += ["     2 x            *            0.5             0             1 "]
+    whole = "\n".join(lines) + "\n\nInteger feasibility conditions:\n"
+    assert parse(whole, Path("answer")).values == {"use(n0,a)": 1, "x": 0.5}
+    for kept in (2, 5, 7, 8):
+        with pytest.raises(OdtError, match="cut short"):
+            parse("\n".join(lines[:kept]) + "\n", Path("answer"))
+
+
+def test_rules_named_as_the_structure_are_told_apart(tmp_path: Path) -> None:
+    """Forged answers break the rule that they break, and not the structure."""
+    spec, path = tmp_path / "s.odt", tmp_path / "p.lp"
+    names = ("skeleton", "objective", "lookahead", "skeleton_")
+    rules = "".join(f"rule {name}: leaves <= {at + 2}\n" for at, name in enumerate(names))
+    spec.write_text(f'data sklearn "iris" target target tree depth <= 2 minimize errors\n{rules}')
+    assert odt("compile", spec, path).exit_code == 0
+    text = path.read_text()
+    assert "rule skeleton__: leaves <= 2" in text
+    assert "rule skeleton_: leaves <= 5" in text or "skeleton_:" in text
+    told = odt("decode", spec, solved("highs", path))
+    assert told.exit_code == 0, told.output
+    audited = [line for line in told.stdout.split("\n") if "leaves <= 2" in line]
+    assert audited[0].startswith("  skeleton ")
+
+
+def test_a_broken_rule_named_as_the_structure_is_told_as_a_rule(tmp_path: Path) -> None:
+    spec, path = tmp_path / "iris.odt", tmp_path / "iris.lp"
+    spec.write_text(
+        SPEC.replace("rule robust: forall leaf: size >= 5", "")
+        + ("rule skeleton: forall leaf: size >= 60\n")
+    )
+    assert odt("compile", spec, path).exit_code == 0
+    loose = path.read_text().replace("+60 active", "+5 active").replace("<= -60", "<= -5")
+    path.write_text(re.sub(r"\n\\ lookahead:.*?(?=\n(\\|Bounds))", "", loose, flags=re.DOTALL))
+    told = odt("decode", spec, solved("highs", path))
+    assert told.exit_code == 1, told.stderr
+    assert "breaks row `rule_skeleton_(" in told.stderr
+    assert next(line for line in told.stdout.split("\n") if "size >= 60" in line).split()[1] == "NO"

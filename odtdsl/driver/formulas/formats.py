@@ -137,6 +137,7 @@ def decode_text(
     """
     from odtdsl.driver.formulas import assignment, solution
 
+    solution.refuse_other_files(text, path)
     formula = None if to is None else formula_format(to)
     if formula is None and (to is not None or solution.seems_program(text)):
         from odtdsl.driver.formulas.programs import Ask, decode_program

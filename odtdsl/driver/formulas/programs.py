@@ -21,6 +21,7 @@ from odtdsl.driver.formulas.answers import answered
 from odtdsl.driver.formulas.legend import LOOKAHEAD, Legend, row_kind
 from odtdsl.driver.formulas.program_text import lp_order, rows_of, shown_as, text_of
 from odtdsl.problem.ir.diagrams import evaluated
+from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.terms.normalize import normalize
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ tolerances are ten times smaller."""
 STRUCTURE = ("skeleton", "objective")
 """Rows of these hold for every model, but for `LOOKAHEAD`."""
 
+RESERVED = (*STRUCTURE, LOOKAHEAD)
+"""Names of groups of rows, which a rule of the same name gives way to: it is `skeleton_` there."""
+
 SHOWN = 8
 """Terms of a broken row that a message tells."""
 
@@ -68,7 +72,8 @@ def program_of(analysis: Analysis, ask: Ask) -> tuple[Legend, Core]:
         B codes: programs do not express the problem, see `BackEnd.check`. U321: more bounds than
         stages.
     """
-    core = normalize(analysis.rows)
+    rows = _apart(analysis.rows)
+    core = normalize(rows)
     refuse_quotients(core, analysis.problem.source, "programs")
     writer = able("write programs")
     choice = choose(core, writer)
@@ -85,7 +90,21 @@ def program_of(analysis: Analysis, ask: Ask) -> tuple[Legend, Core]:
     stages = zip(core.objective, ask.bounds, strict=False)
     kept = tuple(stage.sign * bound for stage, bound in stages)
     handed = engine.hand_over(core, kept=kept, weighted=ask.weighted)
-    return Legend(handed, core, analysis.rows), core
+    return Legend(handed, core, rows), core
+
+
+def _apart(rows: Rows) -> Rows:
+    """The problem, where no rule is called as the rows of the structure or the objective are."""
+    taken = {rule.name for rule in rows.problem.rules}
+    if taken.isdisjoint(RESERVED):
+        return rows
+    rules = []
+    for rule in rows.problem.rules:
+        word = rule.name
+        while word in RESERVED or (word != rule.name and word in taken):
+            word += "_"
+        rules.append(replace(rule, name=word))
+    return Rows(replace(rows.problem, rules=tuple(rules)), rows.data)
 
 
 def write_program(

@@ -54,7 +54,7 @@ def seems_program(text: str) -> bool:
     head = text[:20_000]
     if re.search(r"^(<\?xml|<CPLEXSolution|\s*\{)", head) or re.search(
         r"^(s (mip|bas|ipt) |# (Columns|Objective value)|Columns\s*$|Model status|objective value:"
-        r"|solution status:|no solution available)|\bobjective value\b| Column name ",
+        r"|solution status:|no solution available|Problem: )|\bobjective value\b| Column name ",
         head,
         re.MULTILINE,
     ):
@@ -62,6 +62,33 @@ def seems_program(text: str) -> bool:
     return (
         re.search(r"^\s*(\d+\s+)?(\*\*\s+)?[a-zA-Z_.]+\([^()\s]*\)\s*=?\s", head, re.M) is not None
     )
+
+
+def refuse_other_files(text: str, path: Path) -> None:
+    """F221 for a file that is empty, or is what was to be solved and not the answer."""
+    if not text.strip():
+        raise error(
+            "F221",
+            f"`{path}` is empty: it holds no answer",
+            helps=("look at what the solver printed, and whether it was stopped",),
+        )
+    if _IS_PROGRAM.search(text[:200_000]):
+        raise error(
+            "F221",
+            f"`{path}` is what a solver is to solve, not its answer",
+            helps=(
+                f"solve it, for example `glpsol --lp {path.name} -o answer.txt`; give the answer"
+                if _IS_LP.search(text[:200_000])
+                else "solve it and give the file that the solver wrote",
+            ),
+        )
+
+
+_IS_LP = re.compile(r"^\s*(minimi[sz]e|maximi[sz]e)\s*$", re.IGNORECASE | re.MULTILINE)
+_IS_PROGRAM = re.compile(
+    rf"{_IS_LP.pattern}|^NAME\b.*\n(OBJSENSE|ROWS)|^ROWS\s*$|^p w?cnf |^\* #variable=|^solve \w+",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def parse(text: str, path: Path) -> Solution:
@@ -81,6 +108,8 @@ def parse(text: str, path: Path) -> Solution:
         found = _glpk_raw(text, path)
     elif re.search(r"^ +No\. +Column name ", text, re.MULTILINE):
         found = _glpk_table(text, path)
+    elif re.match(r"\s*Problem: ", text) and re.search(r"^Rows: ", text, re.MULTILINE):
+        _refuse(path, "it is cut short: there is no table of columns")
     elif re.search(r"^Columns\n +Index Status", text, re.MULTILINE):
         found = _highs_table(text, path)
     elif re.search(r"^# Primal solution values", text, re.MULTILINE):
@@ -205,6 +234,9 @@ def _glpk_table(text: str, path: Path) -> Solution:
             words = words[1:] if not NUMBER.fullmatch(words[0]) else words  # the state of a column
             values[name] = _number(words[0] if words else "", path)
             name = None
+    count = re.search(r"^Columns: +(\d+)", text, re.MULTILINE)
+    if count is not None and len(values) < int(count[1]):
+        _refuse(path, f"it is cut short: {len(values)} of {count[1]} columns have a value")
     return Solution(values=values, objective=None if said is None else _number(said[1], path))
 
 
