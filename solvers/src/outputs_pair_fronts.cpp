@@ -42,7 +42,12 @@ const OutputFronts::Classes& OutputFronts::classes(int state, std::size_t level)
     const std::vector<std::uint64_t> facts{model_.split_facts[level * model_.columns + column],
                                            parted(columns[c])};
     made.of[c] = known.try_emplace({adds, facts}, static_cast<int>(known.size())).first->second;
-    if (static_cast<std::size_t>(made.of[c]) == made.first.size()) made.first.push_back(c);
+    const std::size_t k = static_cast<std::size_t>(made.of[c]);
+    if (k == made.first.size()) {
+      made.first.push_back(c);
+      made.only.emplace_back(lane_.pairs().stride(), -kUnbounded);
+    }
+    made.only[k][c] = 0;
   }
   return made;
 }
@@ -92,67 +97,73 @@ bool OutputFronts::split_by(const OutputPairs::Column& column, const std::vector
 // ---- the last level
 
 // Leaves and splits of one side that may be of use, together with the other side: their mix below
-// `most`, their value below `budget`. A split's plan is its column until it is kept.
-void OutputFronts::choices(const OutputPairs::Side& side, int state, std::size_t level,
-                           std::uint64_t inside, const OutputPairs::Mix& mix, double most,
-                           double budget, NumberFront& found) {
+// `most`, their value below `budget`. Until it is kept, the plan of a split is its class, or its
+// column where there are measures.
+void OutputFronts::choices(const OutputPairs::Side& side, const double* gains, int state,
+                           std::size_t level, std::uint64_t inside, const OutputPairs::Mix& mix,
+                           double most, double budget, NumberFront& found) {
   OutputPairs& pairs = lane_.pairs();
   const bool measured = !model_.measures.empty();
   found.clear();
-  const auto offer_one = [&](int plan, const OutputPairs::Sums& sums, std::uint64_t facts) {
-    NumberEntry e;
-    for (std::size_t k = 0; k < model_.components; ++k)
-      values_[k] += (plan < 0 ? 1 : 2) * model_.leaf[k];
-    for (std::size_t m = 0; m < sums.measure.size(); ++m)
-      values_[static_cast<std::size_t>(model_.measures[m].component)] += sums.measure[m];
-    e.value = std::max(sums.loss, data_.problem.leaf_price) +
-              NumberModel::sum(model_.prices, 0, values_.data());
-    e.facts = facts;
-    e.plan = plan;
-    if (e.value < budget && within(facts, values_.data())) found.offer(e, values_.data(), order_);
-  };
-  const double own = pairs.own(side.all, mix);
-  if (own - pairs.gain(side.all, mix) < most) {
-    OutputPairs::Sums sums;
-    pairs.add_leaf(side.all, measured, sums);
-    values_.assign(model_.components, 0.0);
-    offer_one(-1, sums, 0);
-  }
-  double highest;
-  const double* gains = pairs.gains(side, state, mix, highest);
-  if (!(own - highest < most)) return;
-  const Classes& classed = classes(state, level);
-  best_of_.assign(classed.first.size(), -1);
-  chosen_.clear();
-  for (std::size_t c = 0; c < classed.of.size(); ++c) {
-    if (!(own - gains[c] < most)) continue;
+  const double own = pairs.own(side.all, mix), single = own - pairs.gain(side.all, mix);
+  if (single < most) {
+    made_.loss = single;
+    made_.measure.clear();
     if (measured) {
-      chosen_.push_back(static_cast<int>(c));
-      continue;
+      made_.loss = 0;
+      pairs.add_leaf(side.all, true, made_);
     }
-    int& best = best_of_[static_cast<std::size_t>(classed.of[c])];
-    if (best < 0 || gains[c] > gains[best]) best = static_cast<int>(c);
+    values_.assign(model_.components, 0.0);
+    choose(-1, 0, budget, found);
   }
-  for (int best : best_of_)
-    if (best >= 0) chosen_.push_back(best);
-  Split split;
-  for (int c : chosen_) {
-    const std::size_t at = static_cast<std::size_t>(c);
-    if (!split_by(pairs.columns()[at], side.all, inside, state, level, split)) continue;
-    OutputPairs::Sums sums;
-    if (measured)
-      pairs.add_stump(side, true, at, sums);
-    else
-      sums.loss = own - gains[at];
-    values_ = split.values;
-    offer_one(c, sums, split.facts);
+  const Classes& classed = classes(state, level);
+  if (measured) {
+    for (std::size_t c = 0; c < classed.of.size(); ++c) {
+      if (!(own - gains[c] < most) ||
+          !split_by(pairs.columns()[c], side.all, inside, state, level, last_split_))
+        continue;
+      made_.loss = 0;
+      made_.measure.clear();
+      pairs.add_stump(side, true, c, made_);
+      values_ = last_split_.values;
+      choose(static_cast<int>(c), last_split_.facts, budget, found);
+    }
+    return;
+  }
+  for (std::size_t k = 0; k < classed.first.size(); ++k) {
+    made_.loss = own - pairs.largest(gains, classed.only[k].data());
+    if (!(made_.loss < most) ||
+        !split_by(pairs.columns()[classed.first[k]], side.all, inside, state, level, last_split_))
+      continue;
+    values_ = last_split_.values;
+    choose(static_cast<int>(k), last_split_.facts, budget, found);
   }
 }
 
-// The step of a split of the last level.
-int OutputFronts::step_of(int column) {
-  if (column < 0) return -1;
-  const OutputPairs::Column& of = lane_.pairs().columns()[static_cast<std::size_t>(column)];
+// A leaf, or a split with the values of its own, as one of the choices.
+void OutputFronts::choose(int plan, std::uint64_t facts, double budget, NumberFront& found) {
+  for (std::size_t k = 0; k < model_.components; ++k)
+    values_[k] += (plan < 0 ? 1 : 2) * model_.leaf[k];
+  for (std::size_t m = 0; m < made_.measure.size(); ++m)
+    values_[static_cast<std::size_t>(model_.measures[m].component)] += made_.measure[m];
+  NumberEntry e;
+  e.value = std::max(made_.loss, data_.problem.leaf_price) +
+            NumberModel::sum(model_.prices, 0, values_.data());
+  e.facts = facts;
+  e.plan = plan;
+  if (e.value < budget && within(facts, values_.data())) found.offer(e, values_.data(), order_);
+}
+
+// The step of a split of the last level, by its plan among the choices.
+int OutputFronts::step_of(int plan, const double* gains, const Classes& classed) {
+  if (plan < 0) return -1;
+  std::size_t column = static_cast<std::size_t>(plan);
+  if (model_.measures.empty()) {
+    column = classed.first[static_cast<std::size_t>(plan)];
+    for (std::size_t c = column; c < classed.of.size(); ++c)
+      if (classed.of[c] == plan && gains[c] > gains[column]) column = c;
+  }
+  const OutputPairs::Column& of = lane_.pairs().columns()[column];
   steps_.push_back({static_cast<int>(of.feature), of.bound, -1, -1, 0});
   return static_cast<int>(steps_.size()) - 1;
 }
@@ -173,9 +184,10 @@ void OutputFronts::by_table(const OutputPairs::Table& table, std::uint64_t insid
     if (!split_by(columns[c], table.all, inside, ask.state, ask.level, split_)) continue;
     const double other[2] = {scan.high[c], scan.low[c]};
     for (int s = 0; s < 2; ++s) {
-      pairs.enter(table, c, s == 0, side_sums_);
-      choices(side_sums_, next, ask.level + 1, within_side(inside, columns[c], s == 0), mix,
-              most - other[s], budget - split_.price, options_[s]);
+      pairs.enter(table, c, s == 0, !model_.measures.empty(), side_sums_);
+      choices(side_sums_, pairs.gains(scan, c, s == 0), next, ask.level + 1,
+              within_side(inside, columns[c], s == 0), mix, most - other[s], budget - split_.price,
+              options_[s]);
     }
     for (const NumberEntry& a : options_[0].entries())
       for (const NumberEntry& b : options_[1].entries()) {
@@ -186,7 +198,9 @@ void OutputFronts::by_table(const OutputPairs::Table& table, std::uint64_t insid
         const double *x = options_[0].values(a), *y = options_[1].values(b);
         for (std::size_t k = 0; k < values.size(); ++k) values[k] = x[k] + y[k] + split_.values[k];
         if (!of_use(ask, e, values.data(), front)) continue;
-        const int left = step_of(a.plan), right = step_of(b.plan);
+        const Classes& classed = classes(next, ask.level + 1);
+        const int left = step_of(a.plan, pairs.gains(scan, c, true), classed),
+                  right = step_of(b.plan, pairs.gains(scan, c, false), classed);
         offer(ask, e, values.data(), front, &split_, left, right);
       }
   }
@@ -292,14 +306,13 @@ double OutputFronts::least_mix(const NumberFront& front, const OutputPairs::Mix&
 }
 
 // The best tree of both sides by their scans; it is the answer so far if it keeps all rules.
-OutputPairs::Sums OutputFronts::propose(const OutputPairs::Column& column, const OutputAsk& asked,
+OutputPairs::Sums OutputFronts::propose(const OutputPairs::Column& column,
                                         const OutputPairs::Mix& mix,
                                         const OutputPairs::Scan scans[2]) {
   OutputPairs& pairs = lane_.pairs();
   OutputPairs::Sums sums;
   Plan plans[2];
-  for (int s = 0; s < 2; ++s)
-    plans[s] = pairs.plan_of(pairs.tree(sides_[s], asked.state, mix, scans[s], sums));
+  for (int s = 0; s < 2; ++s) plans[s] = pairs.plan_of(pairs.tree(sides_[s], mix, scans[s], sums));
   if (!(sums.loss < best)) return sums;
   for (const Cap& cap : caps_)
     if (sums.measure[cap.measure] > cap.at_most) return sums;
@@ -332,7 +345,7 @@ bool OutputFronts::mixed(const OutputPairs::Column& column, const OutputAsk& ask
     return least - mix_bound(trial) < std::min(room, best - tolerance_);
   };
   if (multiple_ > 0 && !open(scan(1, multiplied_, multiple_))) return false;
-  OutputPairs::Sums low = propose(column, asked, {}, scans_);
+  OutputPairs::Sums low = propose(column, {}, scans_);
   const Cap* tight = nullptr;
   double most = 0;
   for (const Cap& cap : caps_) {
@@ -344,7 +357,7 @@ bool OutputFronts::mixed(const OutputPairs::Column& column, const OutputAsk& ask
   if (tight == nullptr) return true;
   const std::size_t m = tight->measure;
   if (scan(0, m, 1) > tight->at_most) return false;
-  OutputPairs::Sums high = propose(column, asked, trial, mixed_scans_);
+  OutputPairs::Sums high = propose(column, trial, mixed_scans_);
   for (int turn = 0; turn < kTurns; ++turn) {
     const double multiple = (high.loss - low.loss) / (low.measure[m] - high.measure[m]);
     if (!(multiple > 0) || !(multiple < kUnbounded)) return true;
@@ -354,7 +367,7 @@ bool OutputFronts::mixed(const OutputPairs::Column& column, const OutputAsk& ask
     if (!open(least)) return false;
     mix = trial;
     if (least >= known - 1e-9 * std::fabs(known)) break;
-    OutputPairs::Sums one = propose(column, asked, trial, mixed_scans_);
+    OutputPairs::Sums one = propose(column, trial, mixed_scans_);
     (one.measure[m] > tight->at_most ? low : high) = std::move(one);
   }
   std::swap(scans_, mixed_scans_);

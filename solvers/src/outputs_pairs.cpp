@@ -17,7 +17,7 @@ struct GainRow {
   std::size_t stride, targets, measures;
   const double *factor, *scale;  // [target], [measure][target]
   const double* allowed;         // [stride]
-  double price, least;
+  double price, least, heavy;    // heavy: makes weights large
   double* out;
 };
 
@@ -25,7 +25,6 @@ struct GainRow {
 template <bool kMeasured>
 ODT_INLINE double gain_row(const GainRow& in) {
   Lanes most = Lanes{} - kUnbounded;
-  const Lanes none = most;
   for (std::size_t j = 0; j < in.stride; j += kLanes) {
     Lanes w, open;
     load(w, in.left + j);
@@ -57,8 +56,10 @@ ODT_INLINE double gain_row(const GainRow& in) {
     }
     Lanes both = kMeasured ? low + high : low / w + high / v;
     both = both - in.price + open;
-    const LaneBits heavy = (w > in.least) & (v > in.least);
-    both = heavy ? both : none;
+    // Minus infinity where a side has no rows, else infinity. (GCC compares lane by lane for
+    // masks.)
+    const Lanes lighter = w < v ? w : v, limit = (lighter - in.least) * in.heavy * 1e300;
+    both = both < limit ? both : limit;
     store(both, in.out + j);
     most = both > most ? both : most;
   }
@@ -68,6 +69,20 @@ ODT_INLINE double gain_row(const GainRow& in) {
 }
 ODT_CLONES double free_gains(const GainRow& in) { return gain_row<false>(in); }
 ODT_CLONES double mixed_gains(const GainRow& in) { return gain_row<true>(in); }
+
+ODT_CLONES double largest_sum(const double* a, const double* b, std::size_t n) {
+  Lanes most = Lanes{} - kUnbounded;
+  for (std::size_t j = 0; j < n; j += kLanes) {
+    Lanes x, y;
+    load(x, a + j);
+    load(y, b + j);
+    const Lanes sum = x + y;
+    most = sum > most ? sum : most;
+  }
+  double found = most[0];
+  for (std::size_t l = 1; l < kLanes; ++l) found = std::max(found, most[l]);
+  return found;
+}
 
 // Whole blocks of lanes.
 ODT_CLONES void differences(const double* a, const double* b, std::size_t n, double* out) {
@@ -202,14 +217,26 @@ void OutputPairs::add_feature(std::size_t k, const std::uint32_t* rows, std::siz
                               std::size_t count, Table& out) {
   const std::size_t first = first_[k], columns = first_[k + 1] - first;
   const std::uint16_t* slot = slots_.data() + k * data_.problem.base.rows;
-  ends_.assign(columns + 2, 0);
-  for (std::size_t i = 0; i < n; ++i) ++ends_[slot[rows[i]] + 1];
-  const std::size_t most = static_cast<std::size_t>(
-      std::max_element(ends_.begin() + 1, ends_.end()) - ends_.begin() - 1);
-  for (std::size_t s = 0; s <= columns; ++s) ends_[s + 1] += ends_[s];
   picked_.resize(n + 1);
-  for (std::size_t i = 0; i < n; ++i) picked_[ends_[slot[rows[i]]]++] = rows[i];
-  // Now the end of every slot stands where its beginning stood.
+  std::size_t most = 0;
+  if (columns == 1) {
+    const bool left = 2 * out.ones[first] <= out.all[0];
+    std::size_t picked = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      picked_[picked] = rows[i];
+      picked += (slot[rows[i]] == 0) == left;
+    }
+    most = left ? 1 : 0;
+    ends_.assign({left ? picked : 0, picked});
+  } else {
+    ends_.assign(columns + 2, 0);
+    for (std::size_t i = 0; i < n; ++i) ++ends_[slot[rows[i]] + 1];
+    most = static_cast<std::size_t>(std::max_element(ends_.begin() + 1, ends_.end()) -
+                                    ends_.begin() - 1);
+    for (std::size_t s = 0; s <= columns; ++s) ends_[s + 1] += ends_[s];
+    for (std::size_t i = 0; i < n; ++i) picked_[ends_[slot[rows[i]]]++] = rows[i];
+    // Now the end of every slot stands where its beginning stood.
+  }
   const std::size_t block = first / kLanes, from = block * kLanes, width = stride_ - from;
   const auto add = [&](std::size_t s, double* to) {
     const std::size_t begin = s == 0 ? 0 : ends_[s - 1];
@@ -251,7 +278,7 @@ void OutputPairs::subtract(const Table& from, const Table& part, Table& out) con
 
 // ---- sides
 
-void OutputPairs::enter(const Table& table, std::size_t column, bool low, Side& side) {
+void OutputPairs::enter(const Table& table, std::size_t column, bool low, bool whole, Side& side) {
   const std::size_t count = parts(table.measured);
   const double* pairs = table.pairs.data() + column * count * stride_;
   side.all.resize(entries_);
@@ -260,7 +287,7 @@ void OutputPairs::enter(const Table& table, std::size_t column, bool low, Side& 
     side.all[e] = low ? left : table.all[e] - left;
   }
   side.left = pairs;
-  if (low) return;
+  if (low || !whole) return;
   made_.resize(count * stride_);
   differences(table.ones.data(), pairs, count * stride_, made_.data());
   side.left = made_.data();
@@ -288,7 +315,7 @@ double OutputPairs::gain(const std::vector<double>& all, const Mix& mix) const {
   return total;
 }
 
-const double* OutputPairs::gains(const Side& side, int state, const Mix& mix, double& most) {
+double OutputPairs::gains(const Side& side, int state, const Mix& mix, double* out) {
   const OutputProblem& p = data_.problem;
   const std::size_t measures = mix.measure.size();
   scaled_.resize(data_.targets * (1 + measures));
@@ -297,7 +324,6 @@ const double* OutputPairs::gains(const Side& side, int state, const Mix& mix, do
     for (std::size_t m = 0; m < measures; ++m)
       scaled_[(1 + m) * data_.targets + t] = mix.measure[m] * p.model.measures[m].factor[t];
   }
-  gains_.resize(stride_);
   const GainRow in{side.left,
                    side.all.data(),
                    stride_,
@@ -308,9 +334,13 @@ const double* OutputPairs::gains(const Side& side, int state, const Mix& mix, do
                    allowed(state),
                    2 * mix.loss * p.leaf_price,
                    least_,
-                   gains_.data()};
-  most = measures > 0 ? mixed_gains(in) : free_gains(in);
-  return gains_.data();
+                   kNothing / least_ * 1e300,
+                   out};
+  return measures > 0 ? mixed_gains(in) : free_gains(in);
+}
+
+double OutputPairs::largest(const double* gains, const double* added) const {
+  return largest_sum(gains, added, stride_);
 }
 
 const double* OutputPairs::allowed(int state) {
@@ -331,6 +361,7 @@ void OutputPairs::scan(const Table& table, int state, const Mix& mix, Scan& out)
   const double price = mix.measure.empty() ? mix.loss * data_.problem.leaf_price : -kUnbounded;
   out.low.assign(columns_.size(), kUnbounded);
   out.high.assign(columns_.size(), kUnbounded);
+  out.gains.resize(2 * columns_.size() * stride_);
   out.least = std::max(own(table.all, mix) - gain(table.all, mix), price);
   out.column = -1;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
@@ -338,10 +369,9 @@ void OutputPairs::scan(const Table& table, int state, const Mix& mix, Scan& out)
     if (!(weight > least_ && table.all[0] - weight > least_)) continue;
     const int next = data_.rules().after(state, columns_[c].feature);
     if (next < 0) continue;
-    for (int s = 0; s < 2; ++s) {
-      double most;
-      enter(table, c, s == 0, side_);
-      gains(side_, next, mix, most);
+    for (std::size_t s = 0; s < 2; ++s) {
+      enter(table, c, s == 0, true, side_);
+      const double most = gains(side_, next, mix, &out.gains[(2 * c + s) * stride_]);
       const double best = own(side_.all, mix) - std::max(most, gain(side_.all, mix));
       (s == 0 ? out.low : out.high)[c] = std::max(best, price);
     }
@@ -352,7 +382,7 @@ void OutputPairs::scan(const Table& table, int state, const Mix& mix, Scan& out)
   }
 }
 
-OutputPairs::Tree OutputPairs::tree(const Table& table, int state, const Mix& mix, const Scan& scan,
+OutputPairs::Tree OutputPairs::tree(const Table& table, const Mix& mix, const Scan& scan,
                                     Sums& sums) {
   Tree found;
   found.column = scan.column;
@@ -361,16 +391,14 @@ OutputPairs::Tree OutputPairs::tree(const Table& table, int state, const Mix& mi
     return found;
   }
   const std::size_t c = static_cast<std::size_t>(found.column);
-  const int next = data_.rules().after(state, columns_[c].feature);
   for (int s = 0; s < 2; ++s) {
-    double most;
-    enter(table, c, s == 0, side_);
-    const double* each = gains(side_, next, mix, most);
-    if (!(most > gain(side_.all, mix))) {
+    enter(table, c, s == 0, true, side_);
+    const double* each = gains(scan, c, s == 0);
+    const std::size_t g = static_cast<std::size_t>(std::max_element(each, each + stride_) - each);
+    if (!(each[g] > gain(side_.all, mix))) {
       add_leaf(side_.all, table.measured, sums);
       continue;
     }
-    const std::size_t g = static_cast<std::size_t>(std::max_element(each, each + stride_) - each);
     (s == 0 ? found.low : found.high) = static_cast<int>(g);
     add_stump(side_, table.measured, g, sums);
   }
@@ -407,7 +435,7 @@ double OutputPairs::best(const OutputNode& node, int state, Plan& plan) {
   sum(node.of(0), node.rows, false, table_);
   scan(table_, state, {}, scan_);
   Sums sums;
-  plan = plan_of(tree(table_, state, {}, scan_, sums));
+  plan = plan_of(tree(table_, {}, scan_, sums));
   return scan_.least;
 }
 

@@ -82,7 +82,7 @@ class StagedSearch(RegressionSearch):
             model=tree,
             stages=tuple(outcomes) if self.core.objective and status != "infeasible" else (),
             timeline=tuple(self.timeline),
-            size=size_of(self.core),
+            size=size_of(self.core, self.features),
             counters=tuple(self.counters.items()),
             interrupted=self.interrupted or self.limits.interrupted(),
         )

@@ -160,8 +160,9 @@ class OutputFronts {
   double limit(const OutputAsk& ask, double budget) const;
   // By sums over pairs of cuts: outputs_pair_fronts.cpp.
   struct Classes {
-    std::vector<int> of;             // per column, -1: it may not stand
-    std::vector<std::size_t> first;  // per class: a column
+    std::vector<int> of;                    // per column, -1: it may not stand
+    std::vector<std::size_t> first;         // per class: a column
+    std::vector<std::vector<double>> only;  // per class: 0 for its columns, else minus infinity
   };
   // A measure's bound, loosened by what sums round, and what it is compared by.
   struct Cap {
@@ -176,9 +177,11 @@ class OutputFronts {
   std::uint64_t pairs_inside(const OutputNode& node) const;
   bool split_by(const OutputPairs::Column& column, const std::vector<double>& all,
                 std::uint64_t inside, int state, std::size_t level, Split& split);
-  void choices(const OutputPairs::Side& side, int state, std::size_t level, std::uint64_t inside,
-               const OutputPairs::Mix& mix, double most, double budget, NumberFront& found);
-  int step_of(int column);
+  void choices(const OutputPairs::Side& side, const double* gains, int state, std::size_t level,
+               std::uint64_t inside, const OutputPairs::Mix& mix, double most, double budget,
+               NumberFront& found);
+  void choose(int plan, std::uint64_t facts, double budget, NumberFront& found);
+  int step_of(int plan, const double* gains, const Classes& classed);
   void by_table(const OutputPairs::Table& table, std::uint64_t inside, const OutputAsk& ask,
                 const OutputPairs::Mix& mix, const OutputPairs::Scan& scan, double most,
                 double budget, NumberFront& front);
@@ -187,8 +190,8 @@ class OutputFronts {
   void by_tables(const OutputNode& node, const OutputAsk& ask, double budget, NumberFront& front);
   double mix_bound(const OutputPairs::Mix& mix) const;
   double least_mix(const NumberFront& front, const OutputPairs::Mix& mix) const;
-  OutputPairs::Sums propose(const OutputPairs::Column& column, const OutputAsk& asked,
-                            const OutputPairs::Mix& mix, const OutputPairs::Scan scans[2]);
+  OutputPairs::Sums propose(const OutputPairs::Column& column, const OutputPairs::Mix& mix,
+                            const OutputPairs::Scan scans[2]);
   bool mixed(const OutputPairs::Column& column, const OutputAsk& asked, double room,
              OutputPairs::Mix& mix);
   bool sized(std::size_t rows) const { return rows >= leaf_rows_; }
@@ -237,8 +240,8 @@ class OutputFronts {
   OutputPairs::Scan scans_[2], mixed_scans_[2];
   OutputPairs::Side side_sums_;
   NumberFront options_[2];
-  Split split_;
-  std::vector<int> best_of_, chosen_;
+  OutputPairs::Sums made_;
+  Split split_, last_split_;
   std::size_t multiplied_ = 0;  // the measure that the last mix had so much of
   double multiple_ = 0;
 };

@@ -76,6 +76,7 @@ class OutputPairs {
   // begin with, -1: a leaf.
   struct Scan {
     std::vector<double> low, high;
+    std::vector<double> gains;  // [column][side][stride]
     double least = kUnbounded;
     int column = -1;
   };
@@ -84,12 +85,18 @@ class OutputPairs {
   struct Tree {
     int column = -1, low = -1, high = -1;  // -1: a leaf
   };
-  Tree tree(const Table& table, int state, const Mix& mix, const Scan& scan, Sums& sums);
+  Tree tree(const Table& table, const Mix& mix, const Scan& scan, Sums& sums);
   Plan plan_of(const Tree& tree) const;
-  void enter(const Table& table, std::size_t column, bool low, Side& side);
+  // `whole`: all that is known of the side, not only the sums of all its rows.
+  void enter(const Table& table, std::size_t column, bool low, bool whole, Side& side);
   // What the rows of a side lose less by a split on each column than one by one, minus infinity
-  // where it may not stand; the most of that.
-  const double* gains(const Side& side, int state, const Mix& mix, double& most);
+  // where it may not stand: of a side of a column, by a scan.
+  const double* gains(const Scan& scan, std::size_t column, bool low) const {
+    return scan.gains.data() + (2 * column + (low ? 0 : 1)) * stride_;
+  }
+  std::size_t stride() const { return stride_; }
+  // The most of these, with what is added to each.
+  double largest(const double* gains, const double* added) const;
   double own(const std::vector<double>& all, const Mix& mix) const;
   double gain(const std::vector<double>& all, const Mix& mix) const;
   // Adds a leaf of rows with these sums, or the two that a column makes of a side.
@@ -104,6 +111,7 @@ class OutputPairs {
                    Table& out);
   std::size_t parts(bool measured) const { return measured ? parts_ : free_parts_; }
   const double* allowed(int state);
+  double gains(const Side& side, int state, const Mix& mix, double* out);
 
   static constexpr std::size_t kMost = 256, kMostCells = std::size_t{1} << 22, kMostMeasures = 4;
 
@@ -123,7 +131,7 @@ class OutputPairs {
   std::vector<std::vector<double>> allowed_;  // per state: 0, or minus infinity
   std::vector<std::uint32_t> picked_;
   std::vector<std::size_t> ends_;
-  std::vector<double> scaled_, made_, gains_, half_;
+  std::vector<double> scaled_, made_, half_;
   Table table_;
   Side side_;
   Scan scan_;
