@@ -224,6 +224,11 @@ def test_several_objectives_and_a_killed_solver(visit: tuple[Any, Server]) -> No
         until(lambda: "hard.odt" in browser.title)
         element("solve").click()
         until(lambda: element("tree").find_elements("tag name", "svg"))
+        seen = element("progress").text
+        assert seen
+        until(lambda: "; nothing new for" in element("progress").text)  # and the clock goes on
+        assert float(element("progress").text.split()[0]) > float(seen.split()[0])
+        assert ", bound " in element("progress").text
         element("stop").send_keys(Keys.ENTER)
         shows(element, "state", "stopped")
         element("go-on").send_keys(Keys.ENTER)

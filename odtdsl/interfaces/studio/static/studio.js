@@ -198,7 +198,7 @@ async function begin() {
 }
 
 function started(told, command) {
-  Object.assign(page, { job: told.job, after: 0 });
+  Object.assign(page, { job: told.job, after: 0, last: null, drawn: null });
   $("line").textContent = told.line;
   $("stop").disabled = false;
   $("go-on").disabled = true;
@@ -212,9 +212,13 @@ async function follow(job, command) {
     if (!told || told.job !== job) return;
     for (const one of told.events) {
       page.after = one.number;
-      showProgress(one);
-      if (one.svg) draw(one.svg);
+      page.last = { ...one, at: performance.now() };
+      if (one.svg) {
+        draw(one.svg);
+        page.drawn = one.incumbent;
+      }
     }
+    if (told.running && page.last) showProgress(page.last);
     if (!told.running) {
       $("stop").disabled = true;
       ended(command, told);
@@ -229,9 +233,14 @@ const shown = (value) => (Array.isArray(value) ? value.map(shown).join(", ")
   : value === null || value === undefined ? "none" : String(Number(value.toPrecision(6))));
 const percent = (value) => (value === null || value === undefined ? "unknown" : `${(100 * value).toFixed(1)}%`);
 
+// The clock goes on while a proof runs that tells nothing new; not every tree comes with a picture.
 function showProgress(one) {
-  $("progress").textContent =
-    `${one.seconds.toFixed(1)} s: best ${shown(one.incumbent)}, bound ${shown(one.bound)}, gap ${percent(one.gap)}`;
+  const since = (performance.now() - one.at) / 1000;
+  const drawn = page.drawn === null || shown(page.drawn) === shown(one.incumbent) ? ""
+    : `; the tree drawn has ${shown(page.drawn)}`;
+  const still = since < 2 ? "" : `; nothing new for ${since.toFixed(0)} s`;
+  $("progress").textContent = `${(one.seconds + since).toFixed(1)} s: best ${shown(one.incumbent)}, `
+    + `bound ${shown(one.bound)}, gap ${percent(one.gap)}${drawn}${still}`;
 }
 
 function draw(svg) {
