@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from test_certificate_rules import as_bytes, numbers
 from test_certificates import checked, pieces
 
 import odtdsl
+from odtdsl.insight.proofs.certificate import MAGIC
 
 Subtrees = dict[tuple[int, frozenset[str]], float]
 """By leaves and features: the least squared error."""
@@ -97,9 +99,10 @@ def test_numbers_that_are_not_covered(tmp_path: Path) -> None:
     head = "data frame tree depth <= 1"
     for spec, reason in (
         ("target y: number drop z minimize mae", "another loss than squared error"),
-        ("target y, z: number minimize mse", "several numbers"),
+        ("target y, z: number minimize mse(y)", "numbers without a loss"),
         ("target y: number drop z minimize mse then leaves", "further stages"),
-        ("target y: number drop z minimize mse rule r: forall leaf: y <= 5", "rule `r`"),
+        ("target y: number drop z minimize mse rule r: mse <= 5", "rule `r`"),
+        ("target y: number step 0.5 drop z minimize mse", "outputs on a grid"),
     ):
         with pytest.raises(odtdsl.OdtError, match="P203") as refused:
             odtdsl.solve(f"{head} {spec}", frame=frame, using="exact", proof=tmp_path / "a.cert")
@@ -116,3 +119,105 @@ def test_leaves_that_cost_more_than_all_squares(targets: list[int], tmp_path: Pa
     )
     odtdsl.solve(spec, frame={"a": [1, 2, 3, 4], "y": targets}, using="exact", proof=path)
     assert checked(path).stdout.endswith("certified: the tree is optimal\n")
+
+
+Lines = tuple[tuple[float, float, float], ...]
+"""Of (a, b, c): a * y + b * z <= c."""
+
+RULES: tuple[tuple[str, tuple[Lines, ...]], ...] = (
+    ("1 <= y <= 4", (((1, 0, 4), (-1, 0, -1)),)),
+    ("y + z <= 6", (((1, 1, 6),),)),
+    ("z <= 2 * y", (((-2, 1, 0),),)),
+    ("if y < 3 then z = 0", (((-1, 0, -3),), ((0, 1, 0), (0, -1, 0)))),
+    ("y in {0, 3}", (((1, 0, 0), (-1, 0, 0)), ((1, 0, 3), (-1, 0, -3)))),
+    ("y <= 1 or z <= 1", (((1, 0, 1),), ((0, 1, 1),))),
+    (
+        "count(y > 1, z > 2) <= 1 and y >= 0",
+        (((1, 0, 1), (-1, 0, 0)), ((0, 1, 2), (-1, 0, 0))),
+    ),
+)
+
+
+def nearest(mean: np.ndarray, factors: np.ndarray, sets: list[tuple[Lines, ...]]) -> float:
+    """The least weighted squared distance from a point to where one of each list of lines holds."""
+    best = np.inf
+    for choice in product(*sets):
+        lines = [line for piece in choice for line in piece]
+        points = [mean]
+        for a, b, c in lines:
+            normal = np.array([a, b]) / factors
+            over = a * mean[0] + b * mean[1] - c
+            points.append(mean - normal * over / float(np.array([a, b]) @ normal))
+        for (a, b, c), (d, e, f) in combinations(lines, 2):
+            if abs(a * e - b * d) > 1e-12:
+                points.append(np.array([c * e - b * f, a * f - c * d]) / (a * e - b * d))
+        for point in points:
+            if all(a * point[0] + b * point[1] <= c + 1e-9 for a, b, c in lines):
+                best = min(best, float(factors @ (point - mean) ** 2))
+    return best
+
+
+def least(
+    x: np.ndarray,
+    targets: np.ndarray,
+    factors: np.ndarray,
+    sets: list[tuple[Lines, ...]],
+    depth: int,
+) -> float:
+    """The least loss of all trees, times the number of rows."""
+    mean = targets.mean(axis=0)
+    apart = float((factors * (targets - mean) ** 2).sum())
+    best = apart + len(targets) * nearest(mean, factors, sets)
+    for column in x.T if depth else ():
+        for cut in np.unique(column)[:-1]:
+            sides = column <= cut, column > cut
+            best = min(
+                best, sum(least(x[at], targets[at], factors, sets, depth - 1) for at in sides)
+            )
+    return best
+
+
+@pytest.mark.parametrize("seed", range(scaled(300)))
+def test_outputs_under_rules_are_certified(seed: int, tmp_path: Path) -> None:
+    """Two numbers, and what leaves may predict: the value of brute force, and forgeries."""
+    rng = np.random.default_rng(seed)
+    n, depth = int(rng.integers(4, 12)), int(rng.integers(0, 3))
+    x = rng.integers(0, 4, (n, 2))
+    targets = np.round(rng.normal(2, 2, (n, 2)), int(rng.integers(0, 3)))
+    factor = (1.0, 3.0) if rng.random() < 0.5 else (0.5, 0.5)
+    asked = [RULES[at] for at in rng.permutation(len(RULES))[: rng.integers(0, 4)]]
+    objective = "mse" if factor[0] == factor[1] else "mse(y) + 3 * mse(z)"
+    lines = [f"data frame target y, z: number tree depth <= {depth} minimize {objective}"]
+    lines += [f"rule r{at}: forall leaf: {rule}" for at, (rule, _) in enumerate(asked)]
+    frame: dict[str, Any] = {"a": x[:, 0].tolist(), "b": x[:, 1].tolist()}
+    frame |= {"y": targets[:, 0].tolist(), "z": targets[:, 1].tolist()}
+    wanted = least(x, targets, np.array(factor), [sets for _, sets in asked], depth) / n
+    path = tmp_path / "a.cert"
+    spec = "\n".join(lines)
+    if np.isinf(wanted):
+        with pytest.raises(odtdsl.OdtError):
+            odtdsl.solve(spec, frame=frame, using="exact", proof=path)
+        return
+    result = odtdsl.solve(spec, frame=frame, using="exact", proof=path)
+    assert result.objective == pytest.approx(wanted, rel=1e-7, abs=1e-7), spec
+    told = checked(path).stdout
+    assert told.endswith("certified: the tree is optimal\n"), f"{spec}\n{told}"
+    assert odtdsl.check_proof(path, spec, result, frame=frame)
+    head, text, steps = pieces(path)
+    found = numbers(steps)
+    if found[2] > 10**6:
+        found[2] += found[2] // 1000 + 10**7
+        path.write_bytes(head + text + as_bytes(found))
+        assert checked(path).returncode == 1, spec
+    told_outputs = [line for line in text.decode().splitlines() if line.startswith("leaf\t")]
+    if len(told_outputs[0].split("\t")) > 2:
+        forged = text.decode().replace(told_outputs[0], "leaf\t0\t100.5\t-7.5").encode()
+        path.write_bytes(MAGIC + f"{len(forged)}\n".encode() + forged + steps)
+        assert (
+            checked(path).returncode == 1 or "not that the tree is optimal" in checked(path).stdout
+        )
+        for line in (x for x in text.decode().splitlines() if x.startswith("outputs")):
+            forged = text.decode().replace(line + "\n", "", 1).encode()
+            path.write_bytes(MAGIC + f"{len(forged)}\n".encode() + forged + steps)
+            with pytest.raises(odtdsl.OdtError, match="P104"):
+                odtdsl.check_proof(path, spec, result, frame=frame)

@@ -6,14 +6,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations, islice, product
 from math import floor
 
 import numpy as np
 
 from odtdsl.backends.base import Limits, RawAnswer
+from odtdsl.backends.exact.lowering import deepest_of
 from odtdsl.backends.exact.multipliers import varints
 from odtdsl.backends.exact.ruled import Ruled, assemble
 from odtdsl.base.frozen import dataclass
@@ -29,10 +31,26 @@ from odtdsl.problem.ir.forms import (
     RegressionStage,
 )
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
+from odtdsl.problem.outputs.feasible import FeasibleSet, feasible_set
+from odtdsl.problem.outputs.union import (
+    FREE,
+    Interval,
+    Number,
+    OutputUnion,
+    Piece,
+    Range,
+    is_empty,
+    meet,
+)
 
 MOST_DIGITS = 9
 MOST_UNITS = 10**12
 """`odtcheck` takes a little more."""
+MOST_SQUARES = 10**17
+MOST_TARGETS = 8
+MOST_PIECES = 100
+MOST_LEVELS = 6
+"""Of trees with rules on what leaves predict."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,10 +59,10 @@ class Whole:
 
     Attributes
     ----------
-    scale
-        What targets are multiplied by.
+    scales
+        What each target is multiplied by.
     parts
-        How many units of loss a square of a scaled target is.
+        How many units of loss a square of a scaled target is, one per target.
     weights
         Of the rows.
     price
@@ -53,8 +71,8 @@ class Whole:
         What a unit is worth in the value of the stage.
     """
 
-    scale: int
-    parts: int
+    scales: tuple[int, ...]
+    parts: tuple[Fraction, ...]
     weights: IntArray
     price: int
     unit: Fraction
@@ -71,8 +89,10 @@ def beyond_squares(core: Core) -> Iterator[str]:
         yield "it predicts numbers by another loss than squared error"
         return
     loss = first.loss
-    if len(loss.factors) > 1:
-        yield "it predicts several numbers"
+    if len(loss.factors) > MOST_TARGETS:
+        yield f"it predicts more than {MOST_TARGETS} numbers"
+    elif not all(loss.factors):
+        yield "numbers without a loss"
     elif len(core.objective) > 1:
         yield "further stages after the squared error"
     elif loss.everyone is not None or loss.exposure is not None or loss.over is not None:
@@ -86,9 +106,13 @@ def beyond_squares(core: Core) -> Iterator[str]:
     elif whole(core) is None:
         yield f"targets of more than {MOST_DIGITS} decimals, or too far apart"
     for clause in core.clauses:
-        for literal in clause.literals:
-            if isinstance(literal.atom, OutputSet | LossBound):
-                yield f"rule `{clause.origin.rule}`: a condition on the numbers that leaves predict"
+        atoms = {type(literal.atom) for literal in clause.literals}
+        if LossBound in atoms or (OutputSet in atoms and len(atoms) > 1):
+            yield f"rule `{clause.origin.rule}`: a condition on the numbers that leaves predict"
+    if not any(core.steps) and pieces(core) is None:
+        yield "rules on what leaves predict with very many cases, or with none left"
+    elif pieces(core) and deepest_of(core)[0] > MOST_LEVELS:
+        yield f"rules on what leaves predict, in trees of more than {MOST_LEVELS} levels"
 
 
 def whole(core: Core) -> Whole | None:
@@ -96,29 +120,108 @@ def whole(core: Core) -> Whole | None:
     stage = core.objective[0]
     assert isinstance(stage, RegressionStage), "as `beyond_squares` has it"
     assert core.targets is not None, "squared error has targets"
-    targets, weights = core.targets[:, 0], stage.loss.weights
-    for digits in range(MOST_DIGITS + 1):
-        scaled = targets * 10.0**digits
-        if (np.abs(scaled) < 1e15).all() and (np.abs(scaled - np.round(scaled)) < 1e-5).all():
-            break
-    else:
-        return None
-    scale = 10**digits
-    around = scaled - np.round(np.average(scaled, weights=weights if weights.any() else None))
-    squares = float((weights * around * around).sum()) * (1 + 1e-6) + weights.sum()
-    if squares > MOST_UNITS:
-        return None
-    parts = max(1, int(MOST_UNITS / max(1.0, squares)))
-    parts = 1 << (parts.bit_length() - 1)
-    unit = Fraction(stage.loss.factors[0]) / (stage.loss.total * scale * scale * parts)
+    weights, factors = stage.loss.weights, stage.loss.factors
+    scales, worth, value = [], [], Fraction(0)
+    for targets, factor in zip(core.targets.T, factors, strict=True):
+        for digits in range(MOST_DIGITS + 1):
+            scaled = targets * 10.0**digits
+            if (np.abs(scaled) < 1e15).all() and (np.abs(scaled - np.round(scaled)) < 1e-5).all():
+                break
+        else:
+            return None
+        around = scaled - np.round(np.average(scaled, weights=weights if weights.any() else None))
+        squares = float((weights * around * around).sum()) * (1 + 1e-6) + weights.sum()
+        if squares > MOST_SQUARES:
+            return None
+        scales.append(10**digits)
+        worth.append(Fraction(factor) / (stage.loss.total * 100**digits))
+        value += worth[-1] * Fraction(max(1.0, squares))
+    first = MOST_UNITS * worth[0] / value
+    shift = floor(first).bit_length() - 1 if first >= 1 else -floor(1 / first).bit_length()
+    unit = worth[0] / Fraction(2) ** shift
     price = floor(Fraction(stage.rest.leaves, stage.rest.denominator) / unit)
-    return Whole(scale=scale, parts=parts, weights=weights, price=price, unit=unit)
+    parts = tuple(each / unit for each in worth)
+    return Whole(scales=tuple(scales), parts=parts, weights=weights, price=price, unit=unit)
+
+
+Condition = tuple[tuple[Fraction, ...], Fraction]
+"""Factors of the outputs, and what their sum is at most."""
+
+
+def pieces(core: Core) -> tuple[tuple[Condition, ...], ...] | None:
+    """The outputs that leaves may have: in one of the pieces all conditions hold.
+
+    Empty where any output may be; None where there are no such, or very many pieces.
+    """
+    union = feasible_set(core)
+    if union is None:
+        return ()
+    found: list[tuple[Condition, ...]] = []
+    for piece in union.union.pieces:
+        cases = list(islice(_cases(piece, union.n_targets), MOST_PIECES + 1))
+        found += [x for x in cases if x not in found and not _is_empty(x, union.n_targets)]
+        if len(found) > MOST_PIECES:
+            return None
+    return tuple(found) or None
+
+
+def _is_empty(case: tuple[Condition, ...], n: int) -> bool:
+    bounds, ranges = [FREE] * n, []
+    for row, high in case:
+        factors = tuple((target, x) for target, x in enumerate(row) if x)
+        (target, first) = factors[0]
+        end: Interval = (None, high / first) if first > 0 else (high / first, None)
+        if len(factors) == 1:
+            bounds[target] = meet(bounds[target], end)
+        else:
+            scaled = tuple((at, x / first) for at, x in factors)
+            ranges.append(Range(factors=scaled, low=end[0], high=end[1]))
+    if any(map(is_empty, bounds)):
+        return True
+    piece = Piece(bounds=tuple(bounds), ranges=tuple(ranges))
+    return FeasibleSet(OutputUnion(steps=(None,) * n, pieces=(piece,))).is_empty
+
+
+def _cases(piece: Piece, n: int) -> Iterator[tuple[Condition, ...]]:
+    """A piece without gaps, counts and choices, in as many cases as these have."""
+
+    def bound(
+        factors: Sequence[tuple[int, Fraction]], low: Number, high: Number
+    ) -> list[Condition]:
+        row = [Fraction(0)] * n
+        for target, factor in factors:
+            row[target] = factor
+        below = [] if high is None else [(tuple(row), high)]
+        return below + ([] if low is None else [(tuple(-x for x in row), -low)])
+
+    def one(target: int, low: Number, high: Number) -> list[Condition]:
+        return bound([(target, Fraction(1))], low, high)
+
+    def ranges(of: Sequence[Range]) -> list[Condition]:
+        return [x for each in of for x in bound(each.factors, each.low, each.high)]
+
+    fixed = [x for target, ends in enumerate(piece.bounds) for x in one(target, *ends)]
+    fixed += ranges(piece.ranges)
+    ways: list[tuple[list[Condition], ...]] = []
+    ways += [(one(t, None, low), one(t, high, None)) for t, low, high in piece.gaps]
+    for count in piece.counts:
+        kept = combinations(count.inside, max(0, len(count.inside) - count.most))
+        ways.append(tuple([x for each in some for x in one(*each)] for some in kept))
+    ways += [tuple(ranges(each) for each in choice) for choice in piece.choices]
+    for way in product(*ways):
+        yield tuple(dict.fromkeys(fixed + [x for some in way for x in some]))
 
 
 def without_numbers(core: Core) -> Core:
     """The core with one class and no loss: its rules on paths, leaves and trees."""
+    kept = tuple(
+        clause
+        for clause in core.clauses
+        if not any(isinstance(literal.atom, OutputSet) for literal in clause.literals)
+    )
     return replace(
         core,
+        clauses=kept,
         n_classes=1,
         labels=np.zeros(core.n_rows, dtype=np.int64),
         targets=None,
@@ -134,7 +237,7 @@ def number_certificate(core: Core, depth: int, answer: RawAnswer, limits: Limits
     assert units is not None, "as `beyond_squares` has it"
     rules = [0] * len(made.rules.clauses)
     if answer.model is None:
-        return b"".join(varints([depth, 1 << 52, 0, *rules]))
+        return b"".join(varints([depth, 1 << (55 if pieces(core) else 52), 0, *rules]))
     assert isinstance(answer.model, RawLeaf | RawSplit), "a tree is asked for"
     target = _units(core, units, answer.model) - _slack(core, units, depth)
     if target > 0 and (priced := _price_of_leaves(core, made, limits)) is not None:

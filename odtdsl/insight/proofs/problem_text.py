@@ -12,6 +12,7 @@ from odtdsl.base.version import VERSION
 from odtdsl.datasets.digest import digest
 from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage, RegressionStage
+from odtdsl.problem.outputs.feasible import feasible_set
 from odtdsl.problem.terms.normalize import normalize
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def problem_text(rows: Rows, only: bool = False) -> str:
     texts = [stage.text.split(" ", 1)[-1] for stage in rows.problem.objective]
     for text, stage in zip(texts, core.objective, strict=True):
         if isinstance(stage, RegressionStage):
-            lines += _squares(core, rows.problem.target.names[0], text)
+            lines += _squares(core, rows.problem.target.names, text)
         if isinstance(stage, LinearStage):
             lines += _stage(core, text, "least", stage.measure.output, stage.measure.leaves)
     if not any(line[0] == "stage" for line in lines):  # the depth alone
@@ -77,12 +78,15 @@ def problem_text(rows: Rows, only: bool = False) -> str:
     return "".join("\t".join(map(escaped, line)) + "\n" for line in lines)
 
 
-def _squares(core: Core, column: str, text: str) -> Iterator[tuple[str, ...]]:
-    from odtdsl.backends.exact.number_proof import whole
+def _squares(core: Core, columns: Sequence[str], text: str) -> Iterator[tuple[str, ...]]:
+    from odtdsl.backends.exact.number_proof import pieces, whole
 
     units = whole(core)
     assert units is not None, "as `require_covered` has it"
-    yield ("number", column, str(units.scale), str(units.parts))
+    for column, scale, parts in zip(columns, units.scales, units.parts, strict=True):
+        yield ("number", column, str(scale), repr(float(parts)))
+    for piece in pieces(core) or ():
+        yield ("outputs", *(repr(float(x)) for row, bound in piece for x in (*row, bound)))
     if (units.weights != 1).any():
         yield ("weights", *map(str, units.weights.tolist()))
     yield ("stage", text, "least", str(units.price))
@@ -123,11 +127,15 @@ def _search(core: Core) -> PlainSearch:
 
 def _ruled(core: Core) -> Ruled:
     from odtdsl.backends.exact.lowering import deepest_of
-    from odtdsl.backends.exact.number_proof import without_numbers
     from odtdsl.backends.exact.ruled import assemble
 
-    bare = core if core.targets is None else without_numbers(core)
-    return assemble(bare, deepest_of(core)[0])
+    return assemble(_bare(core), deepest_of(core)[0])
+
+
+def _bare(core: Core) -> Core:
+    from odtdsl.backends.exact.number_proof import without_numbers
+
+    return core if core.targets is None else without_numbers(core)
 
 
 def _ruled_lines(core: Core, cells: list[Cell], depth: int) -> Iterator[tuple[str, ...]]:
@@ -219,7 +227,7 @@ def _rules(core: Core, made: Ruled) -> Iterator[tuple[str, ...]]:
                 told.append(f"fact {index}" if value else f"not fact {index}")
         lines.append(("rule", "tree", name, *told))
     for scope, clauses in ((Scope.LEAF, rules.leaf_clauses), (Scope.SPLIT, rules.split_clauses)):
-        for clause, asked in zip(clauses_of(core, scope), clauses, strict=True):
+        for clause, asked in zip(clauses_of(_bare(core), scope), clauses, strict=True):
             name = clause.origin.rule
             lines.append(("rule", scope.value, name, *of_rows(name, asked)))
     for name, leaf, table in measures:
@@ -341,7 +349,9 @@ def _tree(core: Core, rows: Rows, cells: list[Cell], node: TreeNode, level: int)
     from odtdsl.predictors.nodes import Equals, InBin, Leaf, Threshold
 
     if isinstance(node, Leaf):
-        yield f"leaf\t{0 if core.targets is not None else node.label}\n"
+        outputs = node.output if core.targets is not None and feasible_set(core) else None
+        told = "".join(f"\t{float(x)!r}" for x in outputs or ())
+        yield f"leaf\t{0 if core.targets is not None else node.label}{told}\n"
         return
     column = rows.data.columns[node.feature]
     for cell in cells:
@@ -389,7 +399,8 @@ def rows_csv(rows: Rows) -> str:
     if core.labels is not None:
         table.append([target.names[0], *(classes[label] for label in core.labels.tolist())])
     if core.targets is not None:
-        table.append([target.names[0], *map(repr, core.targets[:, 0].tolist())])
+        for name, cells in zip(target.names, core.targets.T, strict=True):
+            table.append([name, *map(repr, cells.tolist())])
     for name in core.columns:
         column = rows.data.columns[name]
         if column.numbers is not None:
