@@ -1,0 +1,131 @@
+"""Certificates expanded to pseudo-Boolean proofs, which a checker of cutting planes accepts."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pseudo_boolean import Expansion, Steps, Tiny, Wrong, check, parsed, satisfied
+from scale import scaled
+from test_certificate_rules import numbers
+from test_certificates import checked, pieces
+
+import odtdsl
+from odtdsl.predictors.nodes import Leaf, Threshold, TreeNode
+
+
+def tiny_of(rng: np.random.Generator) -> tuple[str, dict[str, Any], Tiny]:
+    """A spec of a few rows, their frame, and the same as ranks."""
+    n, p = int(rng.integers(4, 11)), int(rng.integers(1, 4))
+    x = rng.integers(0, 2 if p == 3 else 4, (n, p))
+    y = rng.integers(0, 2, n)
+    y[:2] = 0, 1
+    w = rng.integers(1, 4, n) if rng.random() < 0.5 else np.ones(n, dtype=np.int64)
+    frame: dict[str, Any] = {f"x{f}": x[:, f].tolist() for f in range(p)}
+    frame |= {"y": [f"c{label}" for label in y], "w": w.tolist()}
+    depth = int(rng.integers(1, 4))
+    features = ", ".join(f"x{f}" for f in range(p))
+    spec = (
+        f"data frame target y: class feature {features}: number weight w"
+        f" tree depth <= {depth} minimize errors"
+    )
+    ranks = np.array([np.unique(column, return_inverse=True)[1] for column in x.T]).T
+    return spec, frame, Tiny([tuple(row) for row in ranks.tolist()], y.tolist(), w.tolist())
+
+
+def of_tree(
+    expansion: Expansion, tree: TreeNode, frame: dict[str, Any], named: list[str]
+) -> set[str]:
+    """The variables that a tree makes true."""
+    tiny, true = expansion.tiny, set[str]()
+
+    def put(*name: object) -> None:
+        true.add(f"x{expansion.variable(*name)}")
+
+    def visit(node: int, depth: int, here: TreeNode | None) -> list[bool]:
+        label = here.label if isinstance(here, Leaf) else 0
+        if label:
+            put("class", node)
+        lost = [bool(label) != bool(one) for one in tiny.classes]
+        if depth == 0:
+            return lost
+        below: tuple[TreeNode | None, TreeNode | None] = None, None
+        if isinstance(here, Leaf) or here is None:
+            put(node, "leaf")
+        else:
+            assert isinstance(here.test, Threshold)
+            f = named.index(here.feature)
+            cut = f, len({v for v in frame[here.feature] if v <= float(here.test.value)}) - 1
+            put(node, cut)
+            below = here.left, here.right
+        sides = [visit(2 * node + side, depth - 1, below[side]) for side in (0, 1)]
+        if below[0] is not None:
+            lost = [sides[tiny.ranks[i][f] > cut[1]][i] for i in range(len(lost))]
+        for i, error in enumerate(lost):
+            if error:
+                put("error", node, i)
+        return lost
+
+    visit(1, expansion.depth, tree)
+    return true
+
+
+@pytest.mark.parametrize("seed", range(scaled(300)))
+def test_certificates_are_pseudo_boolean_proofs(seed: int, tmp_path: Path) -> None:
+    """Of the optimum; a tampered proof is refused, and the tree satisfies the formula."""
+    spec, frame, tiny = tiny_of(np.random.default_rng(seed))
+    path = tmp_path / "a.cert"
+    result = odtdsl.solve(spec, frame=frame, using="exact", proof=path)
+    assert result.tree is not None
+    assert checked(path).stdout.endswith("certified: the tree is optimal\n")
+    _, text, raw = pieces(path)
+    named = [line.split("\t")[2] for line in text.decode().split("\n") if line[:7] == "feature"]
+    kept = [int(name.removeprefix("x")) for name in named]  # constant features have no tests
+    tiny = Tiny([tuple(rank[f] for f in kept) for rank in tiny.ranks], tiny.classes, tiny.weights)
+    steps = iter(numbers(raw))
+    assert next(steps) == 1
+    depth, least = next(steps), next(steps)
+    assert least == result.objective == tiny.best(tiny.rows, depth)
+    found: Steps | None = parsed(tiny, steps, tiny.rows, depth) if least else None
+    assert next(steps, None) is None
+    expansion = Expansion(tiny, depth)
+    none_below = len(expansion.formula)
+    expansion.refute(found, least)
+    formula, proof = expansion.texts()
+    check(formula, proof)
+    by_veripb(formula, proof, tmp_path)
+    # Without the bound, and with what defines the fresh variables left out, the tree is a solution.
+    del expansion.formula[none_below:], expansion.defined[:]
+    true = of_tree(expansion, result.tree.root, frame, named)
+    assert satisfied(expansion.texts()[0], true)
+    worst = sum(w for i, w in enumerate(tiny.weights) if f"x{expansion.error(1, i)}" in true)
+    assert worst == least or depth == 0
+    if least:
+        with pytest.raises(Wrong):
+            check(formula, proof.replace(f" {least} * ", f" {least - 1} * "))
+        with pytest.raises(AssertionError):
+            Expansion(tiny, depth).refute(found, least + 1)
+
+
+def by_veripb(formula: str, proof: str, folder: Path) -> None:
+    """The same by VeriPB, where it is installed."""
+    if shutil.which("veripb") is None:
+        return
+    (folder / "a.opb").write_text(formula)
+    (folder / "a.pbp").write_text(proof)
+    ran = subprocess.run(
+        ["veripb", folder / "a.opb", folder / "a.pbp"], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_a_proof_of_nothing_is_refused() -> None:
+    formula = "* #variable= 1 #constraint= 1\n+1 x1 >= 1 ;\n"
+    head, end = "pseudo-Boolean proof version 2.0\nf 1\n", "output NONE\nconclusion UNSAT : 2\n"
+    for step in ("pol 1 ~x1 +", "pol 1 2 d", "rup >= 1 ;", "pol 1 0 d", "pol 7", "pol 1 1"):
+        with pytest.raises(Wrong):
+            check(formula, f"{head}{step}\n{end}end pseudo-Boolean proof\n")
