@@ -172,15 +172,19 @@ void CutLanes<R>::scan(View<R>& view, std::size_t outer, const std::vector<char>
   }
   LaneGains gains;
   data_->kernels.lanes(s, gains);
+  // Lanes without an end, or of features that may not be inner ones, do not count.
+  alignas(64) std::int16_t cap[kLanes];
+  for (std::size_t j = 0; j < inner_; ++j)
+    cap[j] = j < features_.size() && open[features_[j]] ? kShort : -kShort;
+  const auto most = [&](const std::int16_t* gain) {
+    std::int16_t best = -kShort;
+    for (std::size_t j = 0; j < inner_; j += 8)
+      for (std::size_t i = j; i < j + 8; ++i) best = std::max(best, std::min(gain[i], cap[i]));
+    return best;
+  };
   for (std::size_t c = 0; c < cuts.size(); ++c) {
-    std::int32_t left = -kShort, right = -kShort;
-    for (std::size_t j = 0; j < features_.size(); ++j) {
-      if (!open[features_[j]]) continue;
-      left = std::max<std::int32_t>(left, gains.left[c * inner_ + j]);
-      right = std::max<std::int32_t>(right, gains.right[c * inner_ + j]);
-    }
-    cuts[c].left = left;
-    cuts[c].right = right;
+    cuts[c].left = most(gains.left + c * inner_);
+    cuts[c].right = most(gains.right + c * inner_);
   }
 }
 

@@ -108,6 +108,9 @@ class DepthTwo {
   void choose_cuts(View<R>& view, std::size_t outer, Loss best, const RowWeights& w,
                    const Hint* hint);
   void value_cuts(View<R>& view, std::size_t outer, const Inner& inner, int state);
+  void value_cuts_by_totals(View<R>& view, std::size_t outer, const Open& open);
+  void set_ones(View<R>& view, std::size_t outer);
+  void stack_lanes(Loss best, const RowWeights& w);
   bool suits_lanes(View<R>& view, Ask ask, Loss best);
   std::int32_t pick(View<R>& view, std::size_t outer, const OpenCuts& open, const Hint* hint) const;
   int new_record();
@@ -126,7 +129,10 @@ class DepthTwo {
   struct Batched {
     Interval interval;
     OpenCuts open;
-    std::int32_t cuts;
+    std::int32_t cuts, share;  // share: the cuts that stay open between two of them
+  };
+  struct LaneKnown {
+    Sides leaf, stump, weight;
   };
   CutLanes<R> lanes_;
   const Dataset* lanes_for_ = nullptr;
@@ -134,6 +140,9 @@ class DepthTwo {
   std::vector<Batched> batch_;
   std::vector<LaneCut> lane_cuts_;
   std::vector<Sides> lane_values_;
+  std::vector<LaneKnown> lane_known_;
+  std::vector<std::int32_t> lane_ones_;  // of the outer feature, per block; empty: not counted so
+  std::vector<Loss> lane_bounds_;
   struct Pending {
     Loss promise;  // the sum of the bounds of both sides at their better ends, and how wide the
                    // interval is

@@ -39,17 +39,16 @@ void DepthTwo<R>::choose_cuts(View<R>& view, std::size_t outer, Loss best, const
     const OpenCuts open = open_cuts(interval, w, best).within(1, rows - 1);
     if (open.first > interval.low + 1 || open.last < interval.high - 1)
       ++counters_.pruned_neighbour;
-    if (open.first <= open.last) batch_.push_back({interval, open, 1});
+    if (open.first <= open.last)
+      batch_.push_back({interval, open, 1, (open.last - open.first + 1) / 2});
   }
   for (std::size_t total = batch_.size(); !batch_.empty() && total < room; ++total) {
-    const auto share = [](const Batched& b) {
-      return (b.open.last - b.open.first + 1) / (b.cuts + 1);
-    };
     Batched& widest =
         *std::max_element(batch_.begin(), batch_.end(),
-                          [&](const Batched& a, const Batched& b) { return share(a) < share(b); });
-    if (share(widest) < 1) break;
+                          [](const Batched& a, const Batched& b) { return a.share < b.share; });
+    if (widest.share < 1) break;
     ++widest.cuts;
+    widest.share = (widest.open.last - widest.open.first + 1) / (widest.cuts + 1);
   }
   for (Batched& b : batch_) {
     std::int32_t from = b.open.first, found = 0, hinted = 0;
@@ -79,17 +78,56 @@ void DepthTwo<R>::choose_cuts(View<R>& view, std::size_t outer, Loss best, const
 template <class R>
 void DepthTwo<R>::value_cuts(View<R>& view, std::size_t outer, const Inner& inner, int state) {
   const Open& open = this->open(state, false);
-  const bool unit = data_->loss.unit();
-  struct Known {
-    Sides leaf, stump, weight;
+  lane_values_.clear();
+  const auto value = [&](bool split, Loss leaf, Loss stump, Loss found) {
+    return split ? std::min(stump, found) + 2 * price_ : leaf + price_;
   };
-  Known known[CutLanes<R>::kLanes / 8];
+  if (!lane_ones_.empty()) {  // errors are counted, and there are no 0/1 tests
+    const std::int32_t rows = static_cast<std::int32_t>(view.rows());
+    const std::uint64_t* classes = view.classes(outer);
+    for (LaneCut& at : lane_cuts_) {
+      const std::size_t word = static_cast<std::size_t>(at.cut) / kBlock,
+                        rest = static_cast<std::size_t>(at.cut) % kBlock;
+      std::int32_t ones = lane_ones_[word];
+      if (rest > 0) ones += popcount(classes[word] & low_bits(rest));
+      at.left_total = 2 * ones - at.cut;
+      at.right_total = 2 * (all_count_[0] - ones) - (rows - at.cut);
+    }
+    lanes_.scan(view, outer, open.feature, lane_cuts_);
+    const auto side = [&](bool split, std::int32_t size, std::int32_t total, std::int32_t gain) {
+      const Loss leaf = each_ * ((size - std::abs(total)) / 2);
+      return value(split, leaf, leaf - price_, each_ * ((size - gain) / 2));
+    };
+    for (const LaneCut& at : lane_cuts_)
+      lane_values_.push_back({side(inner.split[0], at.cut, at.left_total, at.left),
+                              side(inner.split[1], rows - at.cut, at.right_total, at.right)});
+  } else {
+    value_cuts_by_totals(view, outer, open);
+    const bool unit = data_->loss.unit();
+    for (std::size_t c = 0; c < lane_cuts_.size(); ++c) {
+      const LaneCut& at = lane_cuts_[c];
+      const LaneKnown& k = lane_known_[c];
+      const Loss each = unit ? each_ : 1;
+      lane_values_.push_back(
+          {value(inner.split[0], k.leaf.left, k.stump.left, each * ((k.weight.left - at.left) / 2)),
+           value(inner.split[1], k.leaf.right, k.stump.right,
+                 each * ((k.weight.right - at.right) / 2))});
+    }
+  }
+  counters_.scans += lane_cuts_.size() * data_->sorted.size();
+  control_.poll(view.rows() * p_ / 2);
+}
+
+template <class R>
+void DepthTwo<R>::value_cuts_by_totals(View<R>& view, std::size_t outer, const Open& open) {
+  const bool unit = data_->loss.unit();
+  lane_known_.resize(lane_cuts_.size());
   for (std::size_t c = 0; c < lane_cuts_.size(); ++c) {
     LaneCut& at = lane_cuts_[c];
     totals(view, outer, at.cut);
     at.left_total = unit ? 2 * left_count_[0] - left_rows_ : left_sum_;
     at.right_total = unit ? 2 * right_count_[0] - right_rows_ : right_sum_;
-    Known& k = known[c];
+    LaneKnown& k = lane_known_[c];
     k.leaf = {leaf_left_, leaf_right_};
     k.weight = unit ? Sides{left_rows_, right_rows_} : Sides{left_weight_, right_weight_};
     k.stump = {leaf_left_ - price_, leaf_right_ - price_};
@@ -100,20 +138,56 @@ void DepthTwo<R>::value_cuts(View<R>& view, std::size_t outer, const Inner& inne
     scan_columns(view, mask, false, open, open, k.stump.left, k.stump.right);
   }
   lanes_.scan(view, outer, open.feature, lane_cuts_);
-  lane_values_.clear();
-  for (std::size_t c = 0; c < lane_cuts_.size(); ++c) {
-    const LaneCut& at = lane_cuts_[c];
-    const Known& k = known[c];
-    const auto value = [&](bool split, Loss leaf, Loss stump, Loss weight, std::int32_t gain) {
-      return split ? std::min(stump, (unit ? each_ : 1) * ((weight - gain) / 2)) + 2 * price_
-                   : leaf + price_;
-    };
-    lane_values_.push_back(
-        {value(inner.split[0], k.leaf.left, k.stump.left, k.weight.left, at.left),
-         value(inner.split[1], k.leaf.right, k.stump.right, k.weight.right, at.right)});
+}
+
+// Rows of the positive class below each block of the outer feature.
+template <class R>
+void DepthTwo<R>::set_ones(View<R>& view, std::size_t outer) {
+  lane_ones_.clear();
+  if (!data_->loss.unit() || !data_->columns.empty()) return;
+  const std::uint64_t* classes = view.classes(outer);
+  std::int32_t ones = 0;
+  for (std::size_t w = 0; w < view.words(); ++w) {
+    lane_ones_.push_back(ones);
+    ones += popcount(classes[w] & valid_bits(view.rows(), w));
   }
-  counters_.scans += lane_cuts_.size() * data_->sorted.size();
-  control_.poll(view.rows() * p_ / 2);
+  lane_ones_.push_back(ones);
+}
+
+// What is still open comes on the stack, the least bound on top.
+template <class R>
+void DepthTwo<R>::stack_lanes(Loss best, const RowWeights& w) {
+  const std::size_t start = stack_.size();
+  lane_bounds_.clear();
+  const auto keep = [&](const Interval& i) {
+    const Loss bound = interval_bound(i, w);
+    if (bound >= best) {
+      ++counters_.pruned_interval;
+      return;
+    }
+    std::size_t at = lane_bounds_.size();
+    stack_.push_back(i);
+    lane_bounds_.push_back(bound);
+    for (; at > 0 && lane_bounds_[at - 1] < bound; --at) {
+      lane_bounds_[at] = lane_bounds_[at - 1];
+      stack_[start + at] = stack_[start + at - 1];
+    }
+    lane_bounds_[at] = bound;
+    stack_[start + at] = i;
+  };
+  std::size_t c = 0;
+  for (const Batched& b : batch_) {
+    Interval rest = b.interval;
+    for (const std::size_t behind = c + static_cast<std::size_t>(b.cuts); c < behind; ++c) {
+      const std::int32_t cut = lane_cuts_[c].cut;
+      const Sides v = lane_values_[c];
+      keep({rest.low, cut, rest.low_left, rest.low_right, v.left, v.right, 0, 0});
+      rest.low = cut;
+      rest.low_left = v.left;
+      rest.low_right = v.right;
+    }
+    if (b.cuts > 0) keep(rest);
+  }
 }
 
 template <class R>
@@ -123,6 +197,7 @@ void DepthTwo<R>::search_lanes(View<R>& view, std::size_t outer, const Inner& in
   set_upto(view, outer);
   const RowWeights w = weights(view, outer);
   lanes_.set_outer(view, outer);
+  set_ones(view, outer);
   stack_.clear();
   stack_.push_back({0, rows, price_, whole_.large, whole_.large, price_, 0, 0});
   while (best > lower) {
@@ -133,28 +208,13 @@ void DepthTwo<R>::search_lanes(View<R>& view, std::size_t outer, const Inner& in
       continue;
     }
     value_cuts(view, outer, inner, state);
-    const std::size_t start = stack_.size();
-    std::size_t c = 0;
-    for (const Batched& b : batch_) {
-      Interval rest = b.interval;
-      for (const std::size_t behind = c + static_cast<std::size_t>(b.cuts); c < behind; ++c) {
-        const std::int32_t cut = lane_cuts_[c].cut;
-        const Sides v = lane_values_[c];
-        if (v.left + v.right < best) {
-          best = v.left + v.right;
-          found = {static_cast<int>(outer), view.sorted(outer)[cut - 1] + 1u};
-        }
-        stack_.push_back({rest.low, cut, rest.low_left, rest.low_right, v.left, v.right, 0, 0});
-        rest.low = cut;
-        rest.low_left = v.left;
-        rest.low_right = v.right;
-      }
-      if (b.cuts > 0) stack_.push_back(rest);
+    for (std::size_t c = 0; c < lane_cuts_.size(); ++c) {
+      const Sides v = lane_values_[c];
+      if (v.left + v.right >= best) continue;
+      best = v.left + v.right;
+      found = {static_cast<int>(outer), view.sorted(outer)[lane_cuts_[c].cut - 1] + 1u};
     }
-    std::sort(stack_.begin() + static_cast<long>(start), stack_.end(),
-              [&](const Interval& a, const Interval& b) {
-                return interval_bound(a, w) > interval_bound(b, w);
-              });
+    stack_lanes(best, w);
   }
 }
 
