@@ -174,166 +174,155 @@ void two_class(const TwoClassScan& s, TwoClassGain& gain) {
   gain.opened += opened;
 }
 
-// Class counts of one side ahead of a block, and of all its rows.
-template <int Registers>
-struct Counts {
-  __m512i before[Registers], total[Registers], bits[Registers];
-
-  // Rows that are wrong if the first part ends with `head` and the second starts behind `tail`: for
-  // equal masks the loss of a cut, for head beyond tail a bound for the cuts in between.
-  int32_t loss(uint64_t head, uint64_t tail, int32_t rows) const {
-    __m512i most = _mm512_setzero_si512();
-    const __m512i h = _mm512_set1_epi64(static_cast<long long>(head)),
-                  t = _mm512_set1_epi64(static_cast<long long>(tail));
-    for (int r = 0; r < Registers; ++r) {
-      const __m512i prefix =
-          _mm512_add_epi64(before[r], _mm512_popcnt_epi64(_mm512_and_si512(bits[r], h)));
-      const __m512i upto =
-          _mm512_add_epi64(before[r], _mm512_popcnt_epi64(_mm512_and_si512(bits[r], t)));
-      const __m512i both =
-          _mm512_or_si512(prefix, _mm512_slli_epi64(_mm512_sub_epi64(total[r], upto), 32));
-      most = _mm512_max_epi32(most, both);
-    }
-    const __m256i x =
-        _mm256_max_epi32(_mm512_castsi512_si256(most), _mm512_extracti64x4_epi64(most, 1));
-    __m128i y = _mm_max_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
-    y = _mm_max_epi32(y, _mm_shuffle_epi32(y, 0x4e));
-    const uint64_t packed = static_cast<uint64_t>(_mm_cvtsi128_si64(y));
-    return rows - static_cast<int32_t>(packed) - static_cast<int32_t>(packed >> 32);
+// Word by word, the bitmaps of eight classes become eight words of each class.
+inline void transpose_classes(const uint64_t* classes, size_t stride, size_t words, __m512i* out) {
+  __m512i r[8], a[8];
+  for (size_t i = 0; i < 8; ++i)
+    r[i] = i < words ? _mm512_load_si512(classes + i * stride) : _mm512_setzero_si512();
+  for (size_t i = 0; i < 8; i += 2) {
+    a[i] = _mm512_unpacklo_epi64(r[i], r[i + 1]);
+    a[i + 1] = _mm512_unpackhi_epi64(r[i], r[i + 1]);
   }
-};
-
-// Least loss of a cut inside a block if it is below `best`; a lower bound otherwise. Sixteen rows
-// at a time: bound, then the cuts one by one.
-template <int Registers>
-int32_t open_block(const MultiClassScan& s, size_t w, uint64_t side, uint64_t all_ends,
-                   const int32_t* before, const int32_t* total, int32_t rows, int32_t best) {
-  Counts<Registers> counts;
-  const __m512i mask = _mm512_set1_epi64(static_cast<long long>(side));
-  for (int r = 0; r < Registers; ++r) {
-    counts.before[r] =
-        _mm512_cvtepi32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(before + 8 * r)));
-    counts.total[r] =
-        _mm512_cvtepi32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(total + 8 * r)));
-    counts.bits[r] = _mm512_and_si512(
-        mask, _mm512_load_si512(s.classes + w * 8 * Registers + 8 * static_cast<size_t>(r)));
+  for (size_t odd = 0; odd < 2; ++odd) {
+    const __m512i b = _mm512_shuffle_i64x2(a[odd], a[2 + odd], 0x88),
+                  c = _mm512_shuffle_i64x2(a[4 + odd], a[6 + odd], 0x88),
+                  d = _mm512_shuffle_i64x2(a[odd], a[2 + odd], 0xdd),
+                  e = _mm512_shuffle_i64x2(a[4 + odd], a[6 + odd], 0xdd);
+    out[odd] = _mm512_shuffle_i64x2(b, c, 0x88);
+    out[4 + odd] = _mm512_shuffle_i64x2(b, c, 0xdd);
+    out[2 + odd] = _mm512_shuffle_i64x2(d, e, 0x88);
+    out[6 + odd] = _mm512_shuffle_i64x2(d, e, 0xdd);
   }
-  // Rows outside the side count for nobody, but the cut's row totals are those of the side.
-  int32_t floor = 1 << 30;
-  for (int q = 0; q < 4; ++q) {
-    const uint64_t low = q == 0 ? 0 : (1ULL << (16 * q)) - 1,
-                   high = q == 3 ? ~0ULL : (1ULL << (16 * q + 16)) - 1;
-    uint64_t ends = all_ends & high & ~low;
-    if (ends == 0) continue;
-    // Wherever the cut stands in here, neither part counts more of a class than with the whole
-    // quarter.
-    const int32_t lower = counts.loss(high, low, rows);
-    if (lower >= best) {
-      floor = smaller(floor, lower);
-      continue;
-    }
-    uint64_t seen = 0;
-    for (bool first = true; ends; first = false) {
-      const uint64_t upto = ends ^ (ends - 1);
-      ends &= ends - 1;
-      // The same cut as the last one, as far as this side's rows go.
-      if (!first && ((upto ^ seen) & side) == 0) continue;
-      seen = upto;
-      const int32_t value = counts.loss(upto, upto, rows);
-      floor = smaller(floor, value);
-      best = smaller(best, value);
-    }
-  }
-  return floor;
 }
 
-// Up to eight classes: one register of counts a side; more: two.
-template <int Registers>
-void multi_class_registers(const MultiClassScan& s, MultiClassLoss& loss) {
-  constexpr int kStride = 8 * Registers;
-  const size_t step = 2 * kStride + 4;
-  __m512i left[Registers], right[Registers], left_total[Registers], right_total[Registers];
-  for (int r = 0; r < Registers; ++r) {
-    left[r] = right[r] = _mm512_setzero_si512();
-    left_total[r] = _mm512_cvtepi32_epi64(
-        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(s.left_total + 8 * r)));
-    right_total[r] = _mm512_cvtepi32_epi64(
-        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(s.right_total + 8 * r)));
+// Least loss of a split of one side at the ends inside a block. `before` has the class counts ahead
+// of it, a class every eight entries and of both sides in turn. Within the block counts are bytes,
+// less those of the class that leads at its start (for the second part: at its end): a class that
+// is more than 64 behind cannot catch up.
+int32_t open_block(const MultiClassScan& s, size_t w, uint64_t side, uint64_t ends,
+                   const int32_t* before, const int32_t* total, int32_t rows) {
+  constexpr int32_t kFar = -100;
+  const size_t n = static_cast<size_t>(s.class_count);
+  const uint64_t* classes = s.classes + w * static_cast<size_t>(s.stride);
+  int32_t here[16], behind[16], most_before = 0, most_behind = 0;
+  for (size_t c = 0; c < n; ++c) {
+    here[c] = pop(classes[c] & side);
+    behind[c] = total[c] - before[16 * c] - here[c];
+    most_before = larger(most_before, before[16 * c]);
+    most_behind = larger(most_behind, behind[c]);
   }
-  int32_t left_rows = 0, right_rows = 0;
-  for (size_t w = 0; w <= s.words; ++w) {
-    int32_t* at = s.scratch + w * step;
-    __m512i most[4];
-    for (int r = 0; r < Registers; ++r) {
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(at + 8 * r), _mm512_cvtepi64_epi32(left[r]));
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(at + kStride + 8 * r),
-                          _mm512_cvtepi64_epi32(right[r]));
-      const __m512i left_rest = _mm512_sub_epi64(left_total[r], left[r]);
-      const __m512i right_rest = _mm512_sub_epi64(right_total[r], right[r]);
-      most[0] = r ? _mm512_max_epi64(most[0], left[r]) : left[r];
-      most[1] = r ? _mm512_max_epi64(most[1], left_rest) : left_rest;
-      most[2] = r ? _mm512_max_epi64(most[2], right[r]) : right[r];
-      most[3] = r ? _mm512_max_epi64(most[3], right_rest) : right_rest;
-    }
-    // Four horizontal maxima in one go: counts fit in 32 bits, so pack pairs, then fold.
-    const __m512i ab = _mm512_or_si512(most[0], _mm512_slli_epi64(most[1], 32));
-    const __m512i cd = _mm512_or_si512(most[2], _mm512_slli_epi64(most[3], 32));
-    const __m256i x =
-        _mm256_max_epi32(_mm512_castsi512_si256(ab), _mm512_extracti64x4_epi64(ab, 1));
-    const __m256i y =
-        _mm256_max_epi32(_mm512_castsi512_si256(cd), _mm512_extracti64x4_epi64(cd, 1));
-    const __m256i z = _mm256_max_epi32(_mm256_unpacklo_epi64(x, y), _mm256_unpackhi_epi64(x, y));
-    const __m128i m = _mm_max_epi32(_mm256_castsi256_si128(z), _mm256_extracti128_si256(z, 1));
-    const __m128i side_rows =
-        _mm_setr_epi32(left_rows, s.left_rows - left_rows, right_rows, s.right_rows - right_rows);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(at + 2 * kStride), _mm_sub_epi32(side_rows, m));
-    if (w == s.words) break;
-    const uint64_t v = s.all[w], l = s.left[w] & v, rr = v & ~s.left[w];
-    const __m512i lm = _mm512_set1_epi64(static_cast<long long>(l)),
-                  rm = _mm512_set1_epi64(static_cast<long long>(rr));
-    for (int r = 0; r < Registers; ++r) {
-      const __m512i bits = _mm512_load_si512(s.classes + w * kStride + 8 * r);
-      left[r] = _mm512_add_epi64(left[r], _mm512_popcnt_epi64(_mm512_and_si512(bits, lm)));
-      right[r] = _mm512_add_epi64(right[r], _mm512_popcnt_epi64(_mm512_and_si512(bits, rm)));
-    }
-    left_rows += pop(l);
-    right_rows += pop(rr);
+  const __m512i byte = _mm512_set_epi64(0x0707070707070707, 0x0606060606060606, 0x0505050505050505,
+                                        0x0404040404040404, 0x0303030303030303, 0x0202020202020202,
+                                        0x0101010101010101, 0);
+  const __m512i upto = _mm512_set1_epi64(static_cast<long long>(0xff7f3f1f0f070301ULL));
+  __m512i first = _mm512_set1_epi8(kFar), second = first;
+  for (size_t c = 0; c < n; ++c) {
+    const uint64_t bits = classes[c] & side;
+    const __m128i counts = _mm_popcnt_epi8(_mm_cvtsi64_si128(static_cast<long long>(bits)));
+    const uint64_t ahead =
+        (static_cast<uint64_t>(_mm_cvtsi128_si64(counts)) * 0x0101010101010101ULL) << 8;
+    const __m512i near = _mm512_popcnt_epi8(_mm512_and_si512(
+        _mm512_shuffle_epi8(_mm512_set1_epi64(static_cast<long long>(bits)), byte), upto));
+    const __m512i prefix = _mm512_add_epi8(
+        near, _mm512_shuffle_epi8(_mm512_set1_epi64(static_cast<long long>(ahead)), byte));
+    const int32_t start = larger(before[16 * c] - most_before, kFar),
+                  stop = larger(behind[c] - most_behind, kFar) + here[c];
+    first =
+        _mm512_max_epi8(first, _mm512_add_epi8(prefix, _mm512_set1_epi8(static_cast<char>(start))));
+    second =
+        _mm512_max_epi8(second, _mm512_sub_epi8(_mm512_set1_epi8(static_cast<char>(stop)), prefix));
   }
-  int32_t left_floor = 1 << 30, right_floor = 1 << 30;
-  for (size_t w = 0; w < s.words; ++w) {
-    const uint64_t left_ends = s.ends[0][w], right_ends = s.ends[1][w];
-    const int32_t* at = s.scratch + w * step;
-    const int32_t* next = at + step;
-    if (left_ends) {
-      const uint64_t side = s.left[w] & s.all[w];
-      int32_t lower = block_bound(at + 2 * kStride, next + 2 * kStride, pop(side));
-      if (lower < loss.left) {
-        lower =
-            open_block<Registers>(s, w, side, left_ends, at, s.left_total, s.left_rows, loss.left);
-        loss.left = smaller(loss.left, lower);
-        ++loss.opened;
-      }
-      left_floor = smaller(left_floor, lower);
-    }
-    if (right_ends) {
-      const uint64_t side = s.all[w] & ~s.left[w];
-      int32_t lower = block_bound(at + 2 * kStride + 2, next + 2 * kStride + 2, pop(side));
-      if (lower < loss.right) {
-        lower = open_block<Registers>(s, w, side, right_ends, at + kStride, s.right_total,
-                                      s.right_rows, loss.right);
-        loss.right = smaller(loss.right, lower);
-        ++loss.opened;
-      }
-      right_floor = smaller(right_floor, lower);
-    }
-  }
-  loss.left_floor = left_floor;
-  loss.right_floor = right_floor;
+  const __m512i most =
+      _mm512_mask_add_epi8(_mm512_set1_epi8(-127), ends, first, second);  // 0 to 64
+  return rows - most_before - most_behind - max_epi8(most);
 }
 
+// Eight blocks at a time: bounds of all of them, then a look into those that can beat the
+// incumbent. A lane is a block, its halves the two sides.
 void multi_class(const MultiClassScan& s, MultiClassLoss& loss) {
-  if (s.stride == 8) return multi_class_registers<1>(s, loss);
-  multi_class_registers<2>(s, loss);
+  const size_t n = static_cast<size_t>(s.class_count), stride = static_cast<size_t>(s.stride);
+  const auto pair = [](int32_t left, int32_t right) {
+    return static_cast<long long>(static_cast<uint64_t>(static_cast<uint32_t>(right)) << 32 |
+                                  static_cast<uint32_t>(left));
+  };
+  const __m512i last = _mm512_set1_epi64(7);
+  __m512i before[16], total[16], words_of[16];
+  __m512i most_rest = _mm512_setzero_si512(), most = most_rest, rows = most_rest;
+  for (size_t c = 0; c < n; ++c) {
+    before[c] = _mm512_setzero_si512();
+    total[c] = _mm512_set1_epi64(pair(s.left_total[c], s.right_total[c]));
+    most_rest = _mm512_max_epi32(most_rest, total[c]);
+  }
+  const __m512i all_rows = _mm512_set1_epi64(pair(s.left_rows, s.right_rows));
+  __m512i floor = _mm512_set1_epi32(1 << 30);
+  int32_t opened_floor[2] = {1 << 30, 1 << 30}, best[2] = {loss.left, loss.right};
+  alignas(64) int32_t start[16][16], bounds[16];
+  for (size_t w = 0; w < s.words; w += 8) {
+    const size_t count = s.words - w < 8 ? s.words - w : 8;
+    const __mmask8 lanes = static_cast<__mmask8>((1u << count) - 1);
+    const __m512i all = _mm512_maskz_loadu_epi64(lanes, s.all + w),
+                  left = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes, s.left + w), all),
+                  right = _mm512_andnot_si512(left, all);
+    const auto count_both = [&](__m512i bits) {
+      return _mm512_or_si512(
+          _mm512_popcnt_epi64(_mm512_and_si512(bits, left)),
+          _mm512_slli_epi64(_mm512_popcnt_epi64(_mm512_and_si512(bits, right)), 32));
+    };
+    for (size_t c = 0; c < n; c += 8)
+      transpose_classes(s.classes + w * stride + c, stride, count, words_of + c);
+    __m512i most_after = _mm512_setzero_si512(), rest_after = most_after;
+    for (size_t c = 0; c < n; ++c) {
+      const __m512i here = count_both(words_of[c]);
+      const __m512i after = _mm512_add_epi64(before[c], prefix_epi64(here));
+      _mm512_store_si512(start[c], _mm512_sub_epi64(after, here));
+      most_after = _mm512_max_epi32(most_after, after);
+      rest_after = _mm512_max_epi32(rest_after, _mm512_sub_epi64(total[c], after));
+      before[c] = _mm512_permutexvar_epi64(last, after);
+    }
+    const __m512i rows_here = count_both(all);
+    const __m512i rows_after = _mm512_add_epi64(rows, prefix_epi64(rows_here));
+    const __m512i rows_start = _mm512_sub_epi64(rows_after, rows_here);
+    const __m512i first_start =
+        _mm512_sub_epi32(rows_start, _mm512_alignr_epi64(most_after, most, 7));
+    const __m512i first_after = _mm512_sub_epi32(rows_after, most_after);
+    const __m512i second_start = _mm512_sub_epi32(_mm512_sub_epi32(all_rows, rows_start),
+                                                  _mm512_alignr_epi64(rest_after, most_rest, 7));
+    const __m512i second_after =
+        _mm512_sub_epi32(_mm512_sub_epi32(all_rows, rows_after), rest_after);
+    // The rows of a block left out of both parts, or counted in both.
+    const __m512i bound =
+        _mm512_max_epi32(_mm512_add_epi32(first_start, second_after),
+                         _mm512_sub_epi32(_mm512_add_epi32(first_after, second_start), rows_here));
+    most = _mm512_permutexvar_epi64(last, most_after);
+    most_rest = _mm512_permutexvar_epi64(last, rest_after);
+    rows = _mm512_permutexvar_epi64(last, rows_after);
+    const __m512i left_ends = _mm512_maskz_loadu_epi64(lanes, s.ends[0] + w),
+                  right_ends = _mm512_maskz_loadu_epi64(lanes, s.ends[1] + w);
+    const uint32_t live = _pdep_u32(_mm512_test_epi64_mask(left_ends, left_ends), 0x5555) |
+                          _pdep_u32(_mm512_test_epi64_mask(right_ends, right_ends), 0xaaaa);
+    const uint32_t open = _mm512_mask_cmplt_epi32_mask(static_cast<__mmask16>(live), bound,
+                                                       _mm512_set1_epi64(pair(best[0], best[1])));
+    floor = _mm512_mask_min_epi32(floor, static_cast<__mmask16>(live & ~open), floor, bound);
+    if (open == 0) continue;
+    _mm512_store_si512(bounds, bound);
+    for (uint32_t m = open; m; m &= m - 1) {
+      const size_t i = static_cast<size_t>(__builtin_ctz(m)), side = i & 1, at = w + i / 2;
+      int32_t lower = bounds[i];
+      if (lower < best[side]) {
+        const uint64_t mask = side == 0 ? s.left[at] : ~s.left[at];
+        lower = open_block(s, at, mask & s.all[at], s.ends[side][at], start[0] + i,
+                           side == 0 ? s.left_total : s.right_total,
+                           side == 0 ? s.left_rows : s.right_rows);
+        best[side] = smaller(best[side], lower);
+        ++loss.opened;
+      }
+      opened_floor[side] = smaller(opened_floor[side], lower);
+    }
+  }
+  loss.left = best[0];
+  loss.right = best[1];
+  loss.left_floor = smaller(opened_floor[0], _mm512_mask_reduce_min_epi32(0x5555, floor));
+  loss.right_floor = smaller(opened_floor[1], _mm512_mask_reduce_min_epi32(0xaaaa, floor));
 }
 
 bool supported() {

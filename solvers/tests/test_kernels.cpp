@@ -154,6 +154,14 @@ CASE(scans_agree) {
         CHECK(a.left == b.left && a.right == b.right);
         CHECK(b.left_floor <= b.left || a.left == left_rows + 1);
         CHECK(b.right_floor <= b.right || a.right == right_rows + 1);
+        // With less to beat, most blocks stay closed; what they tell is no more than the truth.
+        const std::int32_t to_beat[2] = {draw(random, 0, left_rows), draw(random, 0, right_rows)};
+        MultiClassLoss c{to_beat[0], to_beat[1], 0, 0, 0};
+        k->multi_class(scan, c);
+        CHECK(c.left == std::min(to_beat[0], a.left));
+        CHECK(c.right == std::min(to_beat[1], a.right));
+        CHECK(c.left_floor <= a.left || a.left == left_rows + 1);
+        CHECK(c.right_floor <= a.right || a.right == right_rows + 1);
       }
     }
   }
