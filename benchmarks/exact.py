@@ -19,13 +19,24 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from measures import accuracy, anytime, interrupts, many_rows, memory, scaling, speed, tasks
+from measures import (
+    accuracy,
+    anytime,
+    from_python,
+    interrupts,
+    many_rows,
+    memory,
+    scaling,
+    speed,
+    tasks,
+)
 
 Options = argparse.ArgumentParser
 
 MEASURES: dict[str, tuple[Callable[[argparse.Namespace], None], str]] = {
     "continuous": (speed.continuous, "depth isa runs limit threads sets peer"),
     "binary": (speed.binary, "depth isa runs limit=60 threads sets peer"),
+    "from-python": (from_python.from_python, "depth runs limit sets peer"),
     "smallest": (speed.smallest, "isa runs limit"),
     "threads": (speed.threads, "depth isa runs limit sets"),
     "gap": (speed.gap, "depth=4 isa limit=120 sets peer gap"),
