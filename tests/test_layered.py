@@ -191,3 +191,33 @@ def test_tables_that_do_not_fit_are_refused() -> None:
         _engine.Layered(table, np.ones((2, 2), dtype=np.int64))
     with pytest.raises(ValueError, match="shape"):
         _engine.Layered(table, np.ones((3, 2), dtype=np.int64)).solve([1, 3], 5, NO_LIMITS)
+
+
+def test_one_cut_is_best_of_all_features() -> None:
+    """The last layer, where eight features are summed at once for two labels: against all cuts."""
+    seen: Counter[str] = Counter()
+    for seed in range(scaled(3_000)):
+        rng = np.random.default_rng(seed)
+        rows, features = int(rng.choice([1, 2, 5, 30, 64, 65, 129, 300])), int(rng.integers(1, 19))
+        labels = int(rng.choice([2, 2, 2, 3]))
+        distinct = rng.integers(1, 9, features).astype(np.uint32)
+        ranks = np.array([rng.integers(0, n, rows) for n in distinct], dtype=np.uint32)
+        allowed = [None if rng.random() < 0.5 else rng.random(n) < 0.6 for n in distinct]
+        largest = int(rng.choice([1, 5, 10**6, 10**9]))
+        losses = rng.integers(0, largest + 1, (rows, labels))
+        table = _engine.RankTable(ranks, distinct, allowed)
+        found = _engine.Layered(table, losses).solve([1], 2**60, NO_LIMITS)
+        assert found.complete
+        least = int(losses.sum(axis=0).min())
+        whole = least
+        for rank, n, may in zip(ranks, distinct, allowed, strict=True):
+            for cut in range(int(n) - 1):
+                if may is None or may[cut]:
+                    sides = (
+                        losses[rank <= cut].sum(axis=0).min() + losses[rank > cut].sum(axis=0).min()
+                    )
+                    least = min(least, int(sides))
+        assert found.bound == found.value == least, seed
+        seen["cut" if least < whole else "none"] += 1
+        seen[f"labels {labels}"] += least < whole
+    assert min(seen.values()) > 20 * SCALE

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "odt/control.hpp"
+#include "odt/stump_lanes.hpp"
 
 namespace odt {
 namespace {
@@ -128,7 +129,11 @@ class Search final : public LayeredSearch {
 
  public:
   explicit Search(LayeredProblem problem)
-      : p_(std::move(problem)), order_(p_.features), place_(p_.features), after_(p_.features) {
+      : p_(std::move(problem)),
+        lanes_(p_),
+        order_(p_.features),
+        place_(p_.features),
+        after_(p_.features) {
     for (std::size_t r = 0; r < p_.rows; ++r) all_.put(r);
     for (std::size_t f = 0; f < p_.features; ++f) {
       const std::uint32_t* rank = p_.rank.data() + f * p_.rows;
@@ -218,12 +223,21 @@ class Search final : public LayeredSearch {
   // each. Ends when told to.
   template <bool Down, class Row, class Cut>
   void walk(const Held& h, std::size_t f, const Row& row, const Cut& cut) const {
+    if (p_.labels == 2)
+      walk_of<Down, 2>(h, f, row, cut);
+    else
+      walk_of<Down, 0>(h, f, row, cut);
+  }
+
+  // `Labels` of them, or as many as the problem has.
+  template <bool Down, int Labels, class Row, class Cut>
+  void walk_of(const Held& h, std::size_t f, const Row& row, const Cut& cut) const {
     const std::uint32_t* rank = p_.rank.data() + f * p_.rows;
     const int *place = place_[f].data(), *order = order_[f].data();
     std::uint64_t placed[W] = {};
     for (int r : h.row) placed[place[r] >> 6] |= std::uint64_t{1} << (place[r] & 63);
-    const int labels = p_.labels;
-    Loss sum[kMostLayeredLabels];
+    const int labels = Labels ? Labels : p_.labels;
+    Loss sum[Labels ? Labels : kMostLayeredLabels];
     std::fill(sum, sum + labels, 0);
     std::uint32_t last = 0;
     int before = 0;
@@ -280,13 +294,18 @@ class Search final : public LayeredSearch {
       looked_ = 0;
       control_->check();
     }
-    const Held h = held(s);
-    Loss found = std::min(budget + 1, h.least());
-    if (found > 0)
-      found = last(i) ? stump(h, found) : narrows(i) ? chain(i, s, h, found) : both(i, s, h, found);
+    const Loss found = last(i) && lanes_.works() ? std::min(budget + 1, lanes_.least(s.word, W))
+                                                 : trees_of(i, s, budget);
     if (++kept_ % 4096 == 0) forget();
     known_[i]->keep(s, found, found <= budget);
     return found;
+  }
+
+  Loss trees_of(std::size_t i, const Set& s, Loss budget) {
+    const Held h = held(s);
+    const Loss found = std::min(budget + 1, h.least());
+    if (found == 0) return 0;
+    return last(i) ? stump(h, found) : narrows(i) ? chain(i, s, h, found) : both(i, s, h, found);
   }
 
   // Tables double when they are half full.
@@ -547,6 +566,7 @@ class Search final : public LayeredSearch {
   }
 
   LayeredProblem p_;
+  StumpLanes lanes_;
   std::vector<std::vector<int>> order_,
       place_;  // per feature its rows by rank, and the place of each row there
   std::vector<std::vector<std::uint32_t>>
