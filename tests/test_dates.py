@@ -411,3 +411,11 @@ def test_audits_leaves_and_predictions_show_dates(folder: Path) -> None:
         one for one in odt("audit target.odt days.json").stdout.split("\n") if "early" in one
     )
     assert "2021-01-01  " in line
+
+
+def test_a_rule_on_a_column_that_no_split_tests_says_so(folder: Path) -> None:
+    Path("other.odt").write_text(
+        SPEC.replace("threshold(seen)", "threshold(age)").replace("2021-02-01", "20")
+    )
+    told = " ".join(odt("solve other.odt").stdout.split())
+    assert "vacuous: the tree has no split on `age`" in told

@@ -84,7 +84,7 @@ def test_other_files_and_options_are_refused(tmp_path: Path) -> None:
     with pytest.raises(OdtError, match="D108"):
         table(path)
     path = book(path, one=ROWS)
-    for option in ({"separator": ";"}, {"decimal": ","}, {"encoding": "latin-1"}):
+    for option in ({"separator": ";"}, {"encoding": "latin-1"}):
         with pytest.raises(OdtError, match="D109"):
             table(path, **option)
     (tmp_path / "a.csv").write_text("a,b\n1,2\n")
@@ -115,3 +115,53 @@ def test_from_a_file_to_predictions(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     drafted = run.invoke(app, ["init", "plain.xlsx", "--target", "ill"])
     assert drafted.exit_code == 0, drafted.output
     assert odtdsl.load("plain.odt").solve().status == "optimal"
+
+
+def test_texts_with_decimal_commas_are_numbers_where_the_spec_says_so(tmp_path: Path) -> None:
+    """As exports write them; `odt init` finds them, a warning says what to write, and all solve."""
+    rows: list[Sequence[Any]] = [("nr", "size", "mixed", "plain", "y")]
+    for at in range(40):
+        size = f"{1000 + at % 7}".replace("100", "1.00") + f",{at % 5}"
+        mixed = at + 0.5 if at % 2 else f"{at},25"
+        rows.append((f"n{at}", size, mixed, at / 4, "yes" if at % 7 > 3 else "no"))
+    path = book(tmp_path / "a.xlsx", one=rows)
+    found = table(path, decimal=",", thousands=".").columns
+    assert found["size"].numbers.tolist() == [1000 + at % 7 + at % 5 / 10 for at in range(40)]
+    assert found["mixed"].numbers.tolist() == [at + (0.5 if at % 2 else 0.25) for at in range(40)]
+    assert found["plain"].numbers.tolist() == [at / 4 for at in range(40)]
+    odt = CliRunner().invoke
+    made = odt(app, ["init", str(path), "--target", "y", "--out", str(tmp_path / "a.odt")])
+    assert made.exit_code == 0, made.output
+    text = (tmp_path / "a.odt").read_text()
+    assert 'decimal ",", thousands "."' in text
+    (tmp_path / "plain.odt").write_text(
+        'data "a.xlsx", id nr target y tree depth <= 1 minimize errors'
+    )
+    told = odt(app, ["check", str(tmp_path / "plain.odt")])
+    assert 'add `decimal ",", thousands "."` to the data statement' in " ".join(told.output.split())
+    assert (
+        odt(app, ["solve", str(tmp_path / "a.odt"), "--out", str(tmp_path / "a.json")]).exit_code
+        == 0
+    )
+    alone = odt(app, ["predict", str(tmp_path / "a.json"), str(path)])
+    assert '--decimal ","' in alone.output
+    with_spec = odt(app, ["predict", *(str(tmp_path / n) for n in ("a.odt", "a.json", "a.xlsx"))])
+    asked = odt(
+        app,
+        ["predict", str(tmp_path / "a.json"), str(path), "--decimal", ",", "--thousands", "."],
+    )
+    assert asked.exit_code == 0, asked.output
+    assert [one.split(",")[-1] for one in with_spec.stdout.split()] == asked.stdout.split()
+
+
+def test_titles_above_the_names_are_told(tmp_path: Path) -> None:
+    path = book(tmp_path / "a.xlsx", one=[("A report", None, None), *ROWS])
+    with pytest.raises(OdtError, match="delete the row above them"):
+        table(path)
+    path = book(tmp_path / "b.xlsx", one=[("A", None, "report"), ("of", None), *ROWS])
+    with pytest.raises(OdtError, match="delete the 2 rows above them"):
+        table(path)
+    csv = tmp_path / "c.csv"
+    csv.write_text("A report,,\na,b,ill\n1,2,no\n3,4,yes\n")
+    told = CliRunner().invoke(app, ["init", str(csv), "--target", "ill"])
+    assert "delete the rows above them" in told.output

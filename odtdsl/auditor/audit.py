@@ -22,11 +22,12 @@ from odtdsl.auditor.row_counts import row_counts
 from odtdsl.auditor.rows import AuditRows, NoValue
 from odtdsl.auditor.skeleton import diagram_form, tree_form
 from odtdsl.auditor.targets import AuditPart
-from odtdsl.auditor.values import holds, instances, number
+from odtdsl.auditor.values import holds, instances, number, threshold_feature
 from odtdsl.base.diagnostics.model import error
 from odtdsl.datasets.dataset import Dataset
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.predictor import Predictor
+from odtdsl.predictors.wording import printable
 from odtdsl.problem.ir.expr import (
     Apply,
     Compare,
@@ -36,6 +37,7 @@ from odtdsl.problem.ir.expr import (
     FeatureArg,
     Scope,
     TargetArg,
+    applications,
 )
 from odtdsl.problem.ir.problem import DiagramSkeleton, Problem, RuleDecl, StageDecl
 
@@ -187,7 +189,9 @@ def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> AuditLine:
     over = instances(rule, here)
     line = AuditLine(rule=rule.name, text=rule.text, holds=True, instances=len(over))
     if not over:
-        return replace(line, note=f"vacuous: the {here.kind} has no {rule.scope.value}")
+        feature = threshold_feature(applications(rule.condition))
+        what = rule.scope.value if feature is None else f"split on `{printable(feature)}`"
+        return replace(line, note=f"vacuous: the {here.kind} has no {what}")
     try:
         line = replace(line, holds=all(holds(rule.condition, instance) for instance in over))
         sides = [side for one in over if (side := _sides(rule.condition, one)) is not None]

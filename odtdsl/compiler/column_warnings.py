@@ -87,7 +87,14 @@ def _warn_of_kind(
                 reporter,
             )
     if signed:
-        _signed_numbers(signed, _with_fractions(rows), statements, reporter)
+        # Numbers of Excel have no separator: those that are texts may have any.
+        fractions = None if _is_excel(statements.data) else _with_fractions(rows)
+        _signed_numbers(signed, fractions, statements, reporter)
+
+
+def _is_excel(data: ast.Data | None) -> bool:
+    source = None if data is None else data.source
+    return isinstance(source, ast.FileSource) and source.path.lower().endswith((".xlsx", ".xlsm"))
 
 
 def _declared(statements: Statements) -> set[str]:

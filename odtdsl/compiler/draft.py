@@ -117,7 +117,7 @@ def draft(
             "N103",
             f"{data} has no column `{target}`",
             notes=(f"its columns are {', '.join(f'`{name}`' for name in names[:20])}",),
-            helps=(f"did you mean `{near}`?",) if near else (),
+            helps=_no_target(table, target, near),
         )
     profiles[target] = replace(profiles[target], role="target", why="")
     if not any(p.role == "feature" for p in profiles.values()):
@@ -346,6 +346,14 @@ class _Writer:
 
 MOST_SHOWN = 60
 """Columns that the comment at the head lists."""
+
+
+def _no_target(table: Table, target: str, near: str | None) -> tuple[str, ...]:
+    """What to do about a target that is no column: it may be a name below a title."""
+    below = any(target in column.texts[:20].tolist() for column in table.columns.values())
+    if below:
+        return ("it is a cell: if the names stand below a title, delete the rows above them",)
+    return (f"did you mean `{near}`?",) if near else ()
 
 
 def _best_alone(raw: RawColumn, labels: IntArray, rows: BoolArray) -> float:

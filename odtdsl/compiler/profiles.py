@@ -176,7 +176,7 @@ def with_numbers_read(request: DataRequest, table: Table) -> tuple[DataRequest, 
         kept = [word for word in words if word not in marks]
         if kept and (written := way_of(kept)) is not None and written.way == "numerals":
             signed[name] = kept
-    if Path(request.name).suffix.lower() not in (".arff", ".xlsx", ".xlsm") and signed:
+    if Path(request.name).suffix.lower() != ".arff" and signed:
         signs = numerals_of_all(signed)[0]
         request = replace(
             request,

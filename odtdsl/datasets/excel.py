@@ -5,14 +5,18 @@ from __future__ import annotations
 import datetime
 import zipfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.diagnostics.suggest import closest
+from odtdsl.datasets.cells import Marks, column_from_texts
 from odtdsl.datasets.frames import read_frame
 from odtdsl.datasets.limits import MAX_BYTES, MAX_CELLS, too_large
+from odtdsl.datasets.numerals import PLAIN, numerals_of
 from odtdsl.datasets.request import DataRequest
 from odtdsl.datasets.table import Table
 
@@ -23,7 +27,8 @@ def read_excel(path: Path, request: DataRequest) -> Table:
     """The table of a sheet: its first row that is not empty names the columns.
 
     Numbers are numbers, dates texts such as `2021-03-04`, formulas their last value; empty rows
-    and columns are left out. A column of numbers and texts is of texts.
+    and columns are left out. A column of numbers and texts is of texts, which `decimal` and
+    `thousands` may say to be numbers.
 
     Raises
     ------
@@ -63,7 +68,14 @@ def read_excel(path: Path, request: DataRequest) -> Table:
         rows = list(_rows(sheet.iter_rows(values_only=True), request.name))
     finally:
         book.close()
-    return read_frame(_columns(rows, request), name=request.name, na=request.na)
+    columns = _columns(rows, request)
+    found = read_frame(columns, name=request.name, na=request.na)
+    numerals = numerals_of(request.decimal, request.thousands)
+    if numerals == PLAIN:
+        return found
+    read = partial(column_from_texts, marks=Marks.of(request.na), numerals=numerals)
+    texts = {n: cells for n, cells in columns.items() if any(isinstance(c, str) for c in cells)}
+    return replace(found, columns={**found.columns, **{n: read(n, c) for n, c in texts.items()}})
 
 
 def _rows(rows: Iterator[Cells], name: str) -> Iterator[Cells]:
@@ -95,26 +107,42 @@ def _columns(rows: list[Cells], request: DataRequest) -> dict[str, list[Any]]:
             raise error(
                 "D103",
                 f"column {at + 1} of {request.name} has no name",
-                helps=("name it in the first row; if that is data, write `header none`",),
+                helps=(_without_a_name(head, rows, len(filled)),),
             )
         if name in found:
             raise error("D104", f"two columns of {request.name} are named `{name}`")
-        found[name] = _alike([row[at] if at < len(row) else None for row in rows])
+        cells = [row[at] if at < len(row) else None for row in rows]
+        found[name] = _alike(cells, request.decimal or ".")
     return found
 
 
-def _alike(cells: list[Any]) -> list[Any]:
+def _without_a_name(head: Cells, rows: list[Cells], width: int) -> str:
+    """What to do about a first row that does not name all columns: often it is a title."""
+    full = (at for at, row in enumerate(rows[:20]) if _held(row) == width)
+    first = next(full, None)
+    if first is None or _held(head) > width / 2:
+        return "name it in the first row; if that is data, write `header none`"
+    above = "the row" if first == 0 else f"the {first + 1} rows"
+    return f"if the names stand below a title, delete {above} above them in the sheet"
+
+
+def _held(row: Cells) -> int:
+    return sum(cell is not None and cell != "" for cell in row)
+
+
+def _alike(cells: list[Any], decimal: str) -> list[Any]:
     """Cells of one kind: numbers and nothing, or texts and nothing."""
     cells = [None if cell == "" else cell for cell in cells]
     numbers = all(
         cell is None or (isinstance(cell, int | float) and not isinstance(cell, bool))
         for cell in cells
     )
-    return cells if numbers else [None if cell is None else _text(cell) for cell in cells]
+    return cells if numbers else [None if cell is None else _text(cell, decimal) for cell in cells]
 
 
-def _text(cell: Any) -> str:
-    """A cell as a text: a day without its midnight, a whole number without `.0`."""
+def _text(cell: Any, decimal: str = ".") -> str:
+    """A cell as a text: a day without its midnight, a whole number without `.0`, others with the
+    decimal separator of the texts around them."""
     if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
         return cell.date().isoformat()
     if isinstance(cell, datetime.datetime | datetime.date | datetime.time):
@@ -123,4 +151,4 @@ def _text(cell: Any) -> str:
         return str(cell).lower()
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
-    return str(cell)
+    return str(cell).replace(".", decimal) if isinstance(cell, float) else str(cell)

@@ -237,8 +237,8 @@ def _check_options(request: DataRequest) -> None:
     binary = request.kind != "file" or suffix in _PARQUET or excel
     used = [
         ("separator", request.separator is not None and (binary or suffix in _ARFF)),
-        ("decimal", request.decimal is not None and (binary or suffix in _ARFF)),
-        ("thousands", request.thousands is not None and (binary or suffix in _ARFF)),
+        ("decimal", request.decimal is not None and not excel and (binary or suffix in _ARFF)),
+        ("thousands", request.thousands is not None and not excel and (binary or suffix in _ARFF)),
         ("header none", not request.header and not excel and (binary or suffix in _ARFF)),
         ("sheet", request.sheet is not None and not excel),
         ("encoding", request.encoding is not None and binary),
@@ -252,7 +252,7 @@ def _check_options(request: DataRequest) -> None:
             notes=(
                 (
                     "`separator`, `decimal`, `thousands`, `header` and `encoding` are options "
-                    "of text files, `sheet` and `header` of Excel files"
+                    "of text files; `sheet`, `header`, `decimal`, `thousands` of Excel files"
                 ),
             ),
             helps=("leave it out",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from odtdsl.base.diagnostics.model import Diagnostic
+from odtdsl.language.expressions import coded
 from odtdsl.language.failure import Failure
 from odtdsl.language.vocabulary import MISSING_POLICIES, one_of
 
@@ -26,6 +27,6 @@ def missing_cells(f: Failure) -> Diagnostic | None:
     return f.error(
         "S001",
         f"`missing` names columns in braces, if not all, then {one_of(MISSING_POLICIES)}",
-        f"write `missing {of}{said[0]}`",
+        f"write {coded(f'missing {of}{said[0]}')}",
         span=f.span(start, start + len(line)),
     )

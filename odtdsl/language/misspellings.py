@@ -134,6 +134,11 @@ def _point(f: Failure) -> Diagnostic:
     after = re.compile(r"[0-9]*").match(f.text, f.at + 1)
     digits = after[0] if after else ""
     end = f.at + 1 + len(digits)
+    day = re.fullmatch(r"(\d{1,2})\.(\d{1,2})", f.last.text)
+    if day is not None and f.last.end == f.at and len(digits) == 4:
+        span = f.span(f.last.start, end)
+        right = f"{digits}-{int(day[2]):02}-{int(day[1]):02}"
+        return f.error("S017", "in a date the year stands in front", f"write `{right}`", span=span)
     if f.last.kind == "NUMBER" and f.last.end == f.at and not digits:
         span = f.span(f.last.start, end)
         return f.error(

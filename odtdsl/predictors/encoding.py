@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,13 +100,23 @@ def _not_a_number(column: RawColumn, table: str, type_: ColumnType) -> OdtError:
         "U203",
         f"column `{column.name}` of {table} must hold numbers: {row_place(row)} has {_quote(text)}",
         notes=[f"{len(bad)} of {len(column.texts)} cells are not finite numbers"],
-        helps=[
-            f"leave missing cells empty, or name their marker: {_marked(str(text))}"
-            if type_.date is None
-            else "the model counts days: say `days` of this column in the data statement, as the "
-            "spec of the model does"
-        ],
+        helps=[_about_numbers(str(text), type_)],
     )
+
+
+def _about_numbers(text: str, type_: ColumnType) -> str:
+    """What to do about a text in a column of numbers."""
+    if type_.date is not None:
+        return (
+            "the model counts days: say `days` of this column in the data statement, as the spec "
+            "of the model does"
+        )
+    if re.fullmatch(r"[-+]?\d{1,3}(\.\d{3})*,\d+", text):
+        return (
+            'if the comma is the decimal separator, add `--decimal ","`, or put the spec of the '
+            "model in front, which says so"
+        )
+    return f"leave missing cells empty, or name their marker: {_marked(text)}"
 
 
 def _marked(text: str) -> str:
