@@ -98,80 +98,79 @@ inline Extremes extremes512(uint64_t side, uint64_t positive, uint64_t ends) {
   return {max_epi8(high), -max_epi8(low)};
 }
 
-inline __m512i prefix_epi64(__m512i v) {
+// Running sums of the halves of eight lanes.
+inline __m512i prefix_pairs(__m512i v) {
   const __m512i zero = _mm512_setzero_si512();
-  v = _mm512_add_epi64(v, _mm512_alignr_epi64(v, zero, 7));
-  v = _mm512_add_epi64(v, _mm512_alignr_epi64(v, zero, 6));
-  return _mm512_add_epi64(v, _mm512_alignr_epi64(v, zero, 4));
+  v = _mm512_add_epi32(v, _mm512_alignr_epi64(v, zero, 7));
+  v = _mm512_add_epi32(v, _mm512_alignr_epi64(v, zero, 6));
+  return _mm512_add_epi32(v, _mm512_alignr_epi64(v, zero, 4));
 }
 
-struct Side {
-  __m512i before;  // running sum ahead of the group, in every lane
-  __m512i cap;
-  int32_t gain;
-};
-
-// Eight blocks: bounds of all of them at once, then a look into those that can beat the incumbent.
-inline void eight_blocks(Side& side, int32_t total, __m512i rows, __m512i positive, __m512i has_end,
-                         const uint64_t* row_words, const uint64_t* all_words,
-                         const uint64_t* positive_words, const uint64_t* ends, uint64_t flip,
-                         uint32_t& opened) {
-  const __m512i up = _mm512_popcnt_epi64(_mm512_and_si512(rows, positive));
-  const __m512i down = _mm512_popcnt_epi64(_mm512_andnot_si512(positive, rows));
-  const __m512i sum = prefix_epi64(_mm512_sub_epi64(up, down));
-  const __m512i t = _mm512_set1_epi64(total);
-  const __m512i after = _mm512_add_epi64(side.before, sum);
-  // start + up = after + down, start - down = after - up
-  const __m512i above = _mm512_sub_epi64(_mm512_slli_epi64(_mm512_add_epi64(after, down), 1), t);
-  const __m512i under = _mm512_sub_epi64(t, _mm512_slli_epi64(_mm512_sub_epi64(after, up), 1));
-  __m512i cap = _mm512_max_epi64(above, under);
-  const __mmask8 live = _mm512_test_epi64_mask(has_end, has_end);
-  __mmask8 open = _mm512_mask_cmpgt_epi64_mask(live, cap, _mm512_set1_epi64(side.gain));
-  if (open) {
-    alignas(64) int64_t caps[8], start[8];
-    _mm512_store_si512(caps, cap);
-    _mm512_store_si512(start, _mm512_sub_epi64(after, _mm512_sub_epi64(up, down)));
-    for (unsigned m = open; m; m &= m - 1) {
-      const int i = __builtin_ctz(m);
-      if (caps[i] <= side.gain) continue;
-      const Extremes e =
-          extremes512((row_words[i] ^ flip) & all_words[i], positive_words[i], ends[i]);
-      const int32_t before = static_cast<int32_t>(start[i]);
-      const int32_t best =
-          larger(2 * (before + e.largest) - total, total - 2 * (before + e.smallest));
-      caps[i] = best;
-      side.gain = larger(side.gain, best);
-      ++opened;
-    }
-    cap = _mm512_load_si512(caps);
-  }
-  side.cap = _mm512_mask_max_epi64(side.cap, live, side.cap, cap);
-  side.before = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), after);
+// What is true of the left side in the low half of a lane, and of the right one in the high half.
+inline long long pair_of(int32_t left, int32_t right) {
+  return static_cast<long long>(static_cast<uint64_t>(static_cast<uint32_t>(right)) << 32 |
+                                static_cast<uint32_t>(left));
+}
+inline __mmask16 pair_mask(__m512i left, __m512i right) {
+  return static_cast<__mmask16>(_pdep_u32(_mm512_test_epi64_mask(left, left), 0x5555) |
+                                _pdep_u32(_mm512_test_epi64_mask(right, right), 0xaaaa));
+}
+// Rows of both sides in each of eight blocks.
+inline __m512i count_pairs(__m512i bits, __m512i left, __m512i right) {
+  return _mm512_or_si512(_mm512_popcnt_epi64(_mm512_and_si512(bits, left)),
+                         _mm512_slli_epi64(_mm512_popcnt_epi64(_mm512_and_si512(bits, right)), 32));
 }
 
+// Eight blocks at a time: bounds of all of them, then a look into those that can beat the
+// incumbent. A lane is a block, its halves the two sides.
 void two_class(const TwoClassScan& s, TwoClassGain& gain) {
-  const __m512i least = _mm512_set1_epi64(-(1 << 30));
-  Side left{_mm512_setzero_si512(), least, gain.left},
-      right{_mm512_setzero_si512(), least, gain.right};
-  uint32_t opened = 0;
+  const __m512i total = _mm512_set1_epi64(pair_of(s.left_total, s.right_total));
+  __m512i before = _mm512_setzero_si512(), most = _mm512_set1_epi32(-(1 << 30));
+  int32_t best[2] = {gain.left, gain.right}, opened_cap[2] = {-(1 << 30), -(1 << 30)};
   for (size_t w = 0; w < s.words; w += 8) {
     const __mmask8 lanes =
         static_cast<__mmask8>(s.words - w >= 8 ? 255 : (1u << (s.words - w)) - 1);
-    const __m512i all = _mm512_maskz_loadu_epi64(lanes, s.all + w);
-    const __m512i mask = _mm512_maskz_loadu_epi64(lanes, s.left + w);
-    const __m512i positive = _mm512_maskz_loadu_epi64(lanes, s.positive + w);
-    eight_blocks(left, s.left_total, _mm512_and_si512(mask, all), positive,
-                 _mm512_maskz_loadu_epi64(lanes, s.ends[0] + w), s.left + w, s.all + w,
-                 s.positive + w, s.ends[0] + w, 0, opened);
-    eight_blocks(right, s.right_total, _mm512_andnot_si512(mask, all), positive,
-                 _mm512_maskz_loadu_epi64(lanes, s.ends[1] + w), s.left + w, s.all + w,
-                 s.positive + w, s.ends[1] + w, ~0ULL, opened);
+    const __m512i all = _mm512_maskz_loadu_epi64(lanes, s.all + w),
+                  left = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes, s.left + w), all),
+                  right = _mm512_andnot_si512(left, all);
+    const __m512i rows = count_pairs(all, left, right),
+                  up = count_pairs(_mm512_maskz_loadu_epi64(lanes, s.positive + w), left, right);
+    const __m512i sum = _mm512_sub_epi32(_mm512_slli_epi32(up, 1), rows);
+    const __m512i after = _mm512_add_epi32(before, prefix_pairs(sum));
+    const __m512i start = _mm512_sub_epi32(after, sum);
+    before = _mm512_permutexvar_epi64(_mm512_set1_epi64(7), after);
+    const __m512i above =
+                      _mm512_sub_epi32(_mm512_slli_epi32(_mm512_add_epi32(start, up), 1), total),
+                  under =
+                      _mm512_sub_epi32(total, _mm512_slli_epi32(_mm512_sub_epi32(after, up), 1));
+    const __m512i cap = _mm512_max_epi32(above, under);
+    const __mmask16 live = pair_mask(_mm512_maskz_loadu_epi64(lanes, s.ends[0] + w),
+                                     _mm512_maskz_loadu_epi64(lanes, s.ends[1] + w));
+    const __mmask16 open =
+        _mm512_mask_cmpgt_epi32_mask(live, cap, _mm512_set1_epi64(pair_of(best[0], best[1])));
+    most = _mm512_mask_max_epi32(most, static_cast<__mmask16>(live & ~open), most, cap);
+    if (open == 0) continue;
+    alignas(64) int32_t caps[16], starts[16];
+    _mm512_store_si512(caps, cap);
+    _mm512_store_si512(starts, start);
+    for (unsigned m = open; m; m &= m - 1) {
+      const size_t i = static_cast<size_t>(__builtin_ctz(m)), side = i & 1, at = w + i / 2;
+      int32_t found = caps[i];
+      if (found > best[side]) {
+        const uint64_t mask = side == 0 ? s.left[at] : ~s.left[at];
+        const Extremes e = extremes512(mask & s.all[at], s.positive[at], s.ends[side][at]);
+        const int32_t t = side == 0 ? s.left_total : s.right_total;
+        found = larger(2 * (starts[i] + e.largest) - t, t - 2 * (starts[i] + e.smallest));
+        best[side] = larger(best[side], found);
+        ++gain.opened;
+      }
+      opened_cap[side] = larger(opened_cap[side], found);
+    }
   }
-  gain.left = left.gain;
-  gain.right = right.gain;
-  gain.left_cap = static_cast<int32_t>(_mm512_reduce_max_epi64(left.cap));
-  gain.right_cap = static_cast<int32_t>(_mm512_reduce_max_epi64(right.cap));
-  gain.opened += opened;
+  gain.left = best[0];
+  gain.right = best[1];
+  gain.left_cap = larger(opened_cap[0], _mm512_mask_reduce_max_epi32(0x5555, most));
+  gain.right_cap = larger(opened_cap[1], _mm512_mask_reduce_max_epi32(0xaaaa, most));
 }
 
 // Word by word, the bitmaps of eight classes become eight words of each class.
@@ -241,19 +240,15 @@ int32_t open_block(const MultiClassScan& s, size_t w, uint64_t side, uint64_t en
 // incumbent. A lane is a block, its halves the two sides.
 void multi_class(const MultiClassScan& s, MultiClassLoss& loss) {
   const size_t n = static_cast<size_t>(s.class_count), stride = static_cast<size_t>(s.stride);
-  const auto pair = [](int32_t left, int32_t right) {
-    return static_cast<long long>(static_cast<uint64_t>(static_cast<uint32_t>(right)) << 32 |
-                                  static_cast<uint32_t>(left));
-  };
   const __m512i last = _mm512_set1_epi64(7);
   __m512i before[16], total[16], words_of[16];
   __m512i most_rest = _mm512_setzero_si512(), most = most_rest, rows = most_rest;
   for (size_t c = 0; c < n; ++c) {
     before[c] = _mm512_setzero_si512();
-    total[c] = _mm512_set1_epi64(pair(s.left_total[c], s.right_total[c]));
+    total[c] = _mm512_set1_epi64(pair_of(s.left_total[c], s.right_total[c]));
     most_rest = _mm512_max_epi32(most_rest, total[c]);
   }
-  const __m512i all_rows = _mm512_set1_epi64(pair(s.left_rows, s.right_rows));
+  const __m512i all_rows = _mm512_set1_epi64(pair_of(s.left_rows, s.right_rows));
   __m512i floor = _mm512_set1_epi32(1 << 30);
   int32_t opened_floor[2] = {1 << 30, 1 << 30}, best[2] = {loss.left, loss.right};
   alignas(64) int32_t start[16][16], bounds[16];
@@ -263,24 +258,19 @@ void multi_class(const MultiClassScan& s, MultiClassLoss& loss) {
     const __m512i all = _mm512_maskz_loadu_epi64(lanes, s.all + w),
                   left = _mm512_and_si512(_mm512_maskz_loadu_epi64(lanes, s.left + w), all),
                   right = _mm512_andnot_si512(left, all);
-    const auto count_both = [&](__m512i bits) {
-      return _mm512_or_si512(
-          _mm512_popcnt_epi64(_mm512_and_si512(bits, left)),
-          _mm512_slli_epi64(_mm512_popcnt_epi64(_mm512_and_si512(bits, right)), 32));
-    };
     for (size_t c = 0; c < n; c += 8)
       transpose_classes(s.classes + w * stride + c, stride, count, words_of + c);
     __m512i most_after = _mm512_setzero_si512(), rest_after = most_after;
     for (size_t c = 0; c < n; ++c) {
-      const __m512i here = count_both(words_of[c]);
-      const __m512i after = _mm512_add_epi64(before[c], prefix_epi64(here));
+      const __m512i here = count_pairs(words_of[c], left, right);
+      const __m512i after = _mm512_add_epi64(before[c], prefix_pairs(here));
       _mm512_store_si512(start[c], _mm512_sub_epi64(after, here));
       most_after = _mm512_max_epi32(most_after, after);
       rest_after = _mm512_max_epi32(rest_after, _mm512_sub_epi64(total[c], after));
       before[c] = _mm512_permutexvar_epi64(last, after);
     }
-    const __m512i rows_here = count_both(all);
-    const __m512i rows_after = _mm512_add_epi64(rows, prefix_epi64(rows_here));
+    const __m512i rows_here = count_pairs(all, left, right);
+    const __m512i rows_after = _mm512_add_epi64(rows, prefix_pairs(rows_here));
     const __m512i rows_start = _mm512_sub_epi64(rows_after, rows_here);
     const __m512i first_start =
         _mm512_sub_epi32(rows_start, _mm512_alignr_epi64(most_after, most, 7));
@@ -296,16 +286,14 @@ void multi_class(const MultiClassScan& s, MultiClassLoss& loss) {
     most = _mm512_permutexvar_epi64(last, most_after);
     most_rest = _mm512_permutexvar_epi64(last, rest_after);
     rows = _mm512_permutexvar_epi64(last, rows_after);
-    const __m512i left_ends = _mm512_maskz_loadu_epi64(lanes, s.ends[0] + w),
-                  right_ends = _mm512_maskz_loadu_epi64(lanes, s.ends[1] + w);
-    const uint32_t live = _pdep_u32(_mm512_test_epi64_mask(left_ends, left_ends), 0x5555) |
-                          _pdep_u32(_mm512_test_epi64_mask(right_ends, right_ends), 0xaaaa);
-    const uint32_t open = _mm512_mask_cmplt_epi32_mask(static_cast<__mmask16>(live), bound,
-                                                       _mm512_set1_epi64(pair(best[0], best[1])));
+    const __mmask16 live = pair_mask(_mm512_maskz_loadu_epi64(lanes, s.ends[0] + w),
+                                     _mm512_maskz_loadu_epi64(lanes, s.ends[1] + w));
+    const __mmask16 open =
+        _mm512_mask_cmplt_epi32_mask(live, bound, _mm512_set1_epi64(pair_of(best[0], best[1])));
     floor = _mm512_mask_min_epi32(floor, static_cast<__mmask16>(live & ~open), floor, bound);
     if (open == 0) continue;
     _mm512_store_si512(bounds, bound);
-    for (uint32_t m = open; m; m &= m - 1) {
+    for (unsigned m = open; m; m &= m - 1) {
       const size_t i = static_cast<size_t>(__builtin_ctz(m)), side = i & 1, at = w + i / 2;
       int32_t lower = bounds[i];
       if (lower < best[side]) {

@@ -142,6 +142,15 @@ CASE(scans_agree) {
         CHECK(a.left == b.left && a.right == b.right);
         CHECK(b.left_cap >= a.left || a.left == -5);
         CHECK(b.right_cap >= a.right || a.right == 3);
+        // With more to beat, most blocks stay closed; what they tell is no less than the truth.
+        const std::int32_t to_beat[2] = {draw(random, 0, left_rows),
+                                         draw(random, 3, right_rows + 3)};
+        TwoClassGain c{to_beat[0], to_beat[1], 0, 0, 0};
+        k->two_class(scan, c);
+        CHECK(c.left == std::max(to_beat[0], a.left));
+        CHECK(c.right == std::max(to_beat[1], a.right));
+        CHECK(c.left_cap >= a.left || a.left == -5);
+        CHECK(c.right_cap >= a.right || a.right == 3);
       } else {
         const MultiClassScan scan{
             left.data(),   all.data(),  bits.data(), {ends.data(), right_ends.data()},
