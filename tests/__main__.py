@@ -28,6 +28,11 @@ def main() -> int:
         arguments = ["-m", "not slow", *(word for word in arguments if word != "--nightly")]
         environment.setdefault("ODTDSL_SCALE", "1")
         environment.setdefault("ODTDSL_NIGHTLY", "1")
+    else:
+        # Threads of numpy and scikit-learn, in processes that fill the cores, mostly wait for each
+        # other by turning round: half the time of some tests.
+        environment.setdefault("OMP_NUM_THREADS", "1")
+        environment.setdefault("OPENBLAS_NUM_THREADS", "1")
     # One process more than two cores: tests that wait for others leave a core idle. Stolen, not
     # dealt out: neighbours stay in one process, where they share what is cached.
     tests = ("pytest", "-n", "3", "--dist", "worksteal", *arguments)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pytest
+from click.testing import CliRunner, Result
 from scale import blocks, scaled
 from test_every_term import PLAIN, PLAIN_PATHS, case, core_of, solved
 
@@ -18,6 +18,7 @@ import odtdsl
 from odtdsl.driver import pipeline
 from odtdsl.insight.proofs.certificate import MAGIC, checker
 from odtdsl.insight.proofs.covered import uncovered
+from odtdsl.interfaces.cli.main import app
 
 STAGES = ("errors", "errors then leaves", "errors + 2 * leaves", "accuracy", "depth then errors")
 
@@ -27,6 +28,10 @@ def checked(path: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [checker(), path, rows, *words], capture_output=True, text=True, errors="replace"
     )
+
+
+def odt(*words: str) -> Result:
+    return CliRunner().invoke(app, list(words))
 
 
 def spec_of(rng: np.random.Generator) -> tuple[str, dict[str, list[float | str]]]:
@@ -178,23 +183,25 @@ def test_another_spec_and_what_is_not_covered(tmp_path: Path) -> None:
         odtdsl.solve(f"{spec} rule one: same_leaf(0, 1)", frame=frame, using="exact", proof=path)
 
 
-def test_the_rows_beside_a_certificate_replace_nothing_else(tmp_path: Path) -> None:
+def test_the_rows_beside_a_certificate_replace_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Neither the data that are read, nor another file of that name."""
+    monkeypatch.chdir(tmp_path)
 
-    def solve(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "odtdsl", "solve", "s.odt", "--using", "exact", *words]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    def solve(name: str) -> Result:
+        return odt("solve", "s.odt", "--using", "exact", "--proof", name)
 
     rows = "x,y\n1,a\n2,b\n3,b\n"
     (tmp_path / "rows.csv").write_text(rows)
     (tmp_path / "other.csv").write_text("mine")
     (tmp_path / "s.odt").write_text('data "rows.csv" target y tree depth <= 1 minimize errors')
-    assert "U308" in solve("--proof", "rows").stderr
-    assert "F303" in solve("--proof", "other").stderr
+    assert "U308" in solve("rows").stderr
+    assert "F303" in solve("other").stderr
     assert (tmp_path / "rows.csv").read_text() == rows
     assert (tmp_path / "other.csv").read_text() == "mine"
-    assert solve("--proof", "new").returncode == 0
-    assert solve("--proof", "new").returncode == 0
+    assert solve("new").exit_code == 0
+    assert solve("new").exit_code == 0
 
 
 def test_results_and_estimators_are_certified(tmp_path: Path) -> None:
@@ -254,8 +261,9 @@ def test_what_is_not_covered_is_said_by_the_names_of_its_rules(tmp_path: Path) -
         assert f"rule `one`: {reason}" in str(refused.value), rule
 
 
-def test_a_conflict_is_certified(tmp_path: Path) -> None:
+def test_a_conflict_is_certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a file that `odtcheck` checks; of what is not covered it is said why there is none."""
+    monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(2)
     lines = ["a,b,y"]
     lines += [f"{rng.integers(9)},{rng.integers(9)},{'nm'[rng.integers(2)]}" for _ in range(40)]
@@ -266,11 +274,8 @@ def test_a_conflict_is_certified(tmp_path: Path) -> None:
 
     def explained(rules: str) -> tuple[int, dict[str, Any]]:
         (tmp_path / "s.odt").write_text(f"{head} {rules}")
-        words = ("explain", "s.odt", "--proof", "c.cert", "--json")
-        ran = subprocess.run(
-            [sys.executable, "-m", "odtdsl", *words], cwd=tmp_path, capture_output=True, text=True
-        )
-        return ran.returncode, json.loads(ran.stdout)
+        ran = odt("explain", "s.odt", "--proof", "c.cert", "--json")
+        return ran.exit_code, json.loads(ran.stdout)
 
     code, told = explained("rule right: errors = 0")
     assert (code, told["proof"]) == (3, {"file": "c.cert", "rows": "c.cert.csv"})
@@ -284,13 +289,12 @@ def test_a_conflict_is_certified(tmp_path: Path) -> None:
     assert (code, told["proof"]) == (3, {"file": "c.cert", "rows": "c.cert.csv"})
     assert checked(path).stdout.endswith("certified: no tree keeps the rules\n")
 
-    def audited(rules: str) -> subprocess.CompletedProcess[str]:
+    def audited(rules: str) -> Result:
         (tmp_path / "s.odt").write_text(f"{head} {rules}")
-        command = [sys.executable, "-m", "odtdsl", "audit", "s.odt", "--proof", "c.cert"]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        return odt("audit", "s.odt", "--proof", "c.cert")
 
     ran = audited(two)
-    assert (ran.returncode, "of these rules only: half, other" in ran.stdout) == (0, True)
+    assert (ran.exit_code, "of these rules only: half, other" in ran.stdout) == (0, True)
     assert "certified: no tree keeps the rules" in ran.stdout
     assert "P104" in audited(two.replace("90%", "80%")).stderr
     assert "P104" in audited(two.replace("other", "another")).stderr
@@ -319,8 +323,8 @@ def test_a_plan_says_whether_certificates_cover_a_spec(tmp_path: Path) -> None:
         (" rule kept: same_leaf(0, 1)", "not covered, rule `kept`"),
     ):
         (tmp_path / "s.odt").write_text(spec + rule)
-        command = [sys.executable, "-m", "odtdsl", "plan", "s.odt"]
-        told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        told = odt("plan", str(tmp_path / "s.odt"))
+        assert told.exit_code == 0
         assert f"certificate: {says}" in told.stdout
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner, Result
 from scale import scaled
 from sklearn import metrics
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -21,6 +20,7 @@ from odtdsl.compiler import analyse
 from odtdsl.datasets.frames import read_frame
 from odtdsl.insight import evaluation
 from odtdsl.insight.evaluation import Evaluation, evaluate, evaluate_under
+from odtdsl.interfaces.cli.main import app
 from odtdsl.language.parser import parse, read_source
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.wording import label_text
@@ -31,6 +31,10 @@ def solved(frame: dict[str, Any], spec: str) -> Predictor:
     model = odtdsl.solve(spec, frame=frame).model
     assert model is not None
     return model
+
+
+def odt(*words: str) -> Result:
+    return CliRunner().invoke(app, list(words))
 
 
 def values(found: Evaluation, part: int = 0) -> dict[str, float]:
@@ -133,26 +137,17 @@ def test_groups_and_rows_without_a_truth() -> None:
         evaluate(model, read_frame(many), by="x")
 
 
-def test_the_command(tmp_path: Path) -> None:
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     rows = "x,s,y\n" + "\n".join(f"{i},{'mf'[i % 2]},{int(i > 9)}" for i in range(20))
     (tmp_path / "rows.csv").write_text(rows)
     (tmp_path / "s.odt").write_text('data "rows.csv"\ntarget y\ntree depth <= 1\nminimize errors\n')
-
-    def odt(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "odtdsl", *arguments],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
     odt("solve", "s.odt", "--out", "t.json")
     text = odt("evaluate", "t.json", "rows.csv", "--by", "s").stdout
     assert "rows by true class (left) and prediction (above):" in text
     found = json.loads(odt("evaluate", "t.json", "rows.csv", "--json").stdout)
     assert found["parts"][0]["measures"][0]["value"] == 1
-    assert odt("evaluate", "t.json", "rows.csv", "--by", "y2").returncode == 1
+    assert odt("evaluate", "t.json", "rows.csv", "--by", "y2").exit_code == 1
 
 
 def test_log_loss_and_roc_are_those_of_scikit_learn() -> None:
@@ -195,23 +190,24 @@ def test_choices_are_measured_beside_each_choice_for_everybody() -> None:
     assert values(found) == expected
 
 
-def test_a_spec_adds_its_rules_and_a_greedy_tree(tmp_path: Path) -> None:
+def test_a_spec_adds_its_rules_and_a_greedy_tree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "rows.csv").write_text("x,g,y\n" + "1,a,no\n2,b,no\n3,a,yes\n4,b,yes\n" * 5)
     (tmp_path / "later.csv").write_text("x,g,y\n1,a,no\n2,b,yes\n9,a,yes\n")
     (tmp_path / "spec.odt").write_text(
         'data "rows.csv", test 40% target y tree depth <= 1 minimize errors '
         "rule all: accuracy >= 90%"
     )
-    odt = [sys.executable, "-m", "odtdsl"]
-    solve = [*odt, "solve", "spec.odt", "--out", "tree.json"]
-    subprocess.run(solve, cwd=tmp_path, check=True, capture_output=True)
-    asked = [*odt, "evaluate", "spec.odt", "tree.json", "later.csv"]
-    done = subprocess.run(asked, cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert odt("solve", "spec.odt", "--out", "tree.json").exit_code == 0
+    asked = ("evaluate", "spec.odt", "tree.json", "later.csv")
+    done = odt(*asked)
+    assert done.exit_code == 0
     assert "greedy tree" in done.stdout
     assert "on the 3 test rows" in done.stdout
     assert "all   NO     0.666667" in done.stdout
-    told = subprocess.run([*asked, "--json"], cwd=tmp_path, check=True, capture_output=True)
-    found = json.loads(told.stdout)
+    found = json.loads(odt(*asked, "--json").stdout)
     assert found["spec"]["rows"] == 3
     assert [one["model"] for one in found["beside"]] == ["greedy tree", "CART"]
 
