@@ -52,23 +52,41 @@ class Stairs {
         order_.begin());
   }
 
-  // Whether bounds, and one on all rows, close every cut against a target.
-  bool closed(const std::vector<const Record*>& records, Loss flat, Loss target) {
+  // The records that `closed` looks at; `keep` and `lower` change them by their places here.
+  void set(const std::vector<const Record*>& records) {
+    held_.clear();
     knots_.clear();
-    knots_.push_back({0, price_, price_, price_, price_, price_, price_});
-    for (const Record* r : records) {
-      knot(place(r->bound));
-      if (r->kind == ProofLog::wide) knot(place(r->other));
-    }
+    knot(0);
     knot(rows_);
+    for (const Record* r : records) {
+      const std::int32_t here = place(r->bound);
+      const std::int32_t there = r->kind == ProofLog::wide ? place(r->other) : here;
+      knot(here);
+      if (there != here) knot(there);
+      held_.push_back(
+          {std::min(here, there), std::max(here, there), r->kind, r->right, true, r->value, here});
+    }
     std::sort(knots_.begin(), knots_.end(),
               [](const Knot& a, const Knot& b) { return a.at < b.at; });
     knots_.erase(std::unique(knots_.begin(), knots_.end(),
                              [](const Knot& a, const Knot& b) { return a.at == b.at; }),
                  knots_.end());
+    for (Held& h : held_) {
+      h.from = find(static_cast<std::int32_t>(h.from));
+      h.to = find(static_cast<std::int32_t>(h.to));
+      h.here = find(static_cast<std::int32_t>(h.here));
+    }
+  }
+  void keep(std::size_t record, bool kept) { held_[record].kept = kept; }
+  void lower(std::size_t record, Loss value) { held_[record].value = value; }
+
+  // Whether the records that are kept, and a bound on all rows, close every cut against a target.
+  bool closed(Loss flat, Loss target) {
+    for (Knot& k : knots_) k = {k.at, price_, price_, price_, price_, price_, price_};
     raise(knots_.back().*(least_ > 1 ? &Knot::left : &Knot::any_left), flat);
     raise(knots_.front().*(least_ > 1 ? &Knot::right : &Knot::any_right), flat);
-    for (const Record* r : records) enter(*r);
+    for (const Held& h : held_)
+      if (h.kept) enter(h);
     spread();
     for (std::size_t i = 0; i < knots_.size(); ++i) {
       const Knot& k = knots_[i];
@@ -86,6 +104,14 @@ class Stairs {
     std::int32_t at;
     Loss left, right, any_left, any_right, over_left, over_right;
   };
+  // A record between two knots; `here` is that of its own cut.
+  struct Held {
+    std::int64_t from, to;
+    ProofLog::Kind kind;
+    bool right, kept;
+    Loss value;
+    std::int64_t here;
+  };
   static std::size_t at(std::int32_t place) { return static_cast<std::size_t>(place); }
   static void raise(Loss& to, Loss value) { to = std::max(to, value); }
   void knot(std::int32_t at) {
@@ -97,24 +123,22 @@ class Stairs {
            rank_[order_[at(t) - 1]] != rank_[order_[at(t)]];
   }
 
-  std::size_t find(std::int32_t place) const {
-    return static_cast<std::size_t>(
-        std::partition_point(knots_.begin(), knots_.end(),
-                             [&](const Knot& k) { return k.at < place; }) -
-        knots_.begin());
+  std::int64_t find(std::int32_t place) const {
+    return std::partition_point(knots_.begin(), knots_.end(),
+                                [&](const Knot& k) { return k.at < place; }) -
+           knots_.begin();
   }
 
-  void enter(const Record& r) {
-    const std::size_t here = find(place(r.bound));
-    if (r.kind == ProofLog::any) {
-      raise(r.right ? knots_[here].any_right : knots_[here].any_left, r.value);
+  void enter(const Held& h) {
+    if (h.kind == ProofLog::any) {
+      Knot& k = knots_[static_cast<std::size_t>(h.here)];
+      raise(h.right ? k.any_right : k.any_left, h.value);
       return;
     }
-    const std::size_t there = r.kind == ProofLog::wide ? find(place(r.other)) : here;
-    for (std::size_t i = std::min(here, there); i <= std::max(here, there); ++i) {
-      raise(r.right ? knots_[i].right : knots_[i].left, r.value);
-      if (i < std::max(here, there))
-        raise(r.right ? knots_[i].over_right : knots_[i].over_left, r.value);
+    for (std::int64_t i = h.from; i <= h.to; ++i) {
+      Knot& k = knots_[static_cast<std::size_t>(i)];
+      raise(h.right ? k.right : k.left, h.value);
+      if (i < h.to) raise(h.right ? k.over_right : k.over_left, h.value);
     }
   }
 
@@ -157,6 +181,7 @@ class Stairs {
   std::vector<Loss> most_;
   std::vector<std::uint32_t> ends_;  // cuts that may stand, up to a place
   std::vector<Knot> knots_;
+  std::vector<Held> held_;
 };
 
 class Writer {
@@ -192,7 +217,7 @@ class Writer {
     const ProofLog::Node& node = log_.nodes[static_cast<std::size_t>(id)];
     number(node.points ? 0 : 1);
     if (node.points) return;
-    const Loss flat = closes(id, rows, claim, target, 0) ? 0 : node.flat;
+    const Loss flat = node.flat == 0 || closes(id, rows, claim, target, 0) ? 0 : node.flat;
     number(static_cast<std::uint64_t>(flat));
     if (flat)
       write(node.flat_child, rows, {claim.depth - 1, claim.leaves, claim.state, claim.least}, flat);
@@ -239,11 +264,23 @@ class Writer {
     const ProofLog::Node& node = log_.nodes[static_cast<std::size_t>(id)];
     return each_feature(node, rows, claim,
                         [&](std::size_t f, std::int64_t, std::vector<const Record*>& records) {
-                          return Stairs(p_, rows, f, claim.least).closed(records, flat, target);
+                          if (both_sides(records, claim, f) >= target) return true;
+                          Stairs stairs(p_, rows, f, claim.least);
+                          stairs.set(records);
+                          return stairs.closed(flat, target);
                         });
   }
   bool closes(std::int32_t id, const Rows& rows, const Claim& claim, Loss target) {
     return closes(id, rows, claim, target, log_.nodes[static_cast<std::size_t>(id)].flat);
+  }
+
+  // What records of a feature with a single cut show of it; 0 of other features.
+  Loss both_sides(const std::vector<const Record*>& records, const Claim& claim,
+                  std::size_t f) const {
+    if (p_.distinct[f] > 2 || claim.least > 1) return 0;
+    Loss side[2] = {p_.leaf_price, p_.leaf_price};
+    for (const Record* r : records) side[r->right] = std::max(side[r->right], r->value);
+    return side[0] + side[1];
   }
 
   // What a record costs the checker: a node, or the rows of a side.
@@ -258,33 +295,35 @@ class Writer {
   // Without the records that are not needed, the dearest first, and with the least bounds that are.
   std::vector<Record> trimmed(Stairs& stairs, std::vector<const Record*>& records, const Rows& rows,
                               Loss flat, Loss target) const {
-    if (!stairs.closed(records, flat, target)) throw Hole{};
-    std::vector<std::pair<std::size_t, const Record*>> by_cost;
-    for (const Record* r : records) by_cost.emplace_back(cost(stairs, *r, rows), r);
+    stairs.set(records);
+    if (!stairs.closed(flat, target)) throw Hole{};
+    std::vector<std::pair<std::size_t, std::size_t>> by_cost;  // and the record
+    for (std::size_t i = 0; i < records.size(); ++i)
+      by_cost.emplace_back(cost(stairs, *records[i], rows), i);
     std::stable_sort(by_cost.begin(), by_cost.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
-    std::vector<const Record*> left;
-    for (const auto& [price, record] : by_cost) {
-      left.clear();
-      for (const Record* r : records)
-        if (r != record) left.push_back(r);
-      if (stairs.closed(left, flat, target)) records.swap(left);
+    std::vector<std::size_t> left;
+    for (const auto& [price, i] : by_cost) {
+      stairs.keep(i, false);
+      if (stairs.closed(flat, target)) continue;
+      stairs.keep(i, true);
+      left.push_back(i);
     }
     std::vector<Record> kept;
-    for (const auto& [price, record] : by_cost)
-      if (std::find(records.begin(), records.end(), record) != records.end())
-        kept.push_back(*record);
-    std::vector<const Record*> pointers;
-    for (const Record& r : kept) pointers.push_back(&r);
-    for (Record& r : kept)
+    for (std::size_t i : left) {
+      Record r = *records[i];
       for (Loss low = 0, high = r.value; low < high;) {
         r.value = low + (high - low) / 2;
-        if (stairs.closed(pointers, flat, target))
+        stairs.lower(i, r.value);
+        if (stairs.closed(flat, target))
           high = r.value;
         else
           low = r.value + 1;
         r.value = high;
       }
+      stairs.lower(i, r.value);
+      kept.push_back(r);
+    }
     return kept;
   }
 
