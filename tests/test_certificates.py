@@ -296,6 +296,7 @@ def test_a_conflict_is_certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ran = audited(two)
     assert (ran.exit_code, "of these rules only: half, other" in ran.stdout) == (0, True)
     assert "certified: no tree keeps the rules" in ran.stdout
+    assert "only in the spec: rule `" in " ".join(audited(two.replace("90%", "80%")).stderr.split())
     assert "P104" in audited(two.replace("90%", "80%")).stderr
     assert "P104" in audited(two.replace("other", "another")).stderr
     path.unlink()

@@ -303,6 +303,17 @@ def test_rows_and_models_in_the_place_of_a_spec(tmp_path: Path) -> None:
     assert "odt solve SPEC --out tree.json" in shown.stderr
 
 
+def test_a_proof_in_the_place_of_a_spec_or_a_model(tmp_path: Path) -> None:
+    spec, proof = written(tmp_path, RARE), tmp_path / "tree.proof"
+    for begins in (b"ODTCERT1\n7\n\0\xff", b"c odt proof 1\n"):
+        proof.write_bytes(begins)
+        for words in (("check", proof), ("audit", spec, proof), ("predict", proof, "rows.csv")):
+            shown = run(*words)
+            assert shown.exit_code == 1
+            assert "is a proof, not a" in " ".join(shown.stderr.split())
+            assert "--proof" in shown.stderr
+
+
 def test_the_mark_of_a_missing_cell_of_new_rows_is_asked_for(tmp_path: Path) -> None:
     spec, out = written(tmp_path, RARE), tmp_path / "tree.json"
     run("solve", spec, "--out", out)

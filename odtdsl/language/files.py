@@ -76,6 +76,12 @@ def _content(file: Path, shown: str) -> bytes:
 def _other(file: Path, content: bytes, shown: str) -> OdtError | None:
     """What a command takes besides a spec, given in its place."""
     suffix = file.suffix.lower()
+    if content.startswith((b"ODTCERT1", b"c odt proof ")):
+        return error(
+            "F008",
+            f"`{shown}` is a proof, not a spec",
+            helps=(f"check it with its spec: `odt audit spec.odt --proof {file.name}`",),
+        )
     if suffix in _ROWS:
         return error(
             "F008",

@@ -141,6 +141,9 @@ def parsed(data: str | bytes, name: str) -> object:
         raise error(
             "F202", f"{name} is larger than {MAX_BYTES // 1000000} MB, the limit for a model"
         )
+    if isinstance(data, bytes) and data.startswith((b"ODTCERT1", b"c odt proof ")):
+        helps = (f"check it with its spec: `odt audit spec.odt tree.json --proof {name}`",)
+        raise error("F203", f"{name} is a proof, not a model", helps=helps)
     try:
         text = data.decode("utf-8") if isinstance(data, bytes) else data
         found: object = json.loads(

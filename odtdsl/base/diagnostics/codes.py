@@ -27,7 +27,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("F005", "the spec file contains zero bytes", ""),
     ("F006", "the spec file is an OpenDocument file or another archive", ""),
     ("F007", "the spec file cannot be read", ""),
-    ("F008", "a data file or a saved model instead of a spec", ""),
+    ("F008", "a data file, a saved model or a proof instead of a spec", ""),
     ("F201", "a saved tree cannot be read", ""),
     ("F202", "a saved tree is larger than 50 MB", ""),
     ("F203", "a saved tree is not JSON, or is cut short", ""),

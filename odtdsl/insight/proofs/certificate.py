@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -24,6 +24,7 @@ from odtdsl.insight.proofs.problem_text import (
     rows_csv,
     tree_text,
 )
+from odtdsl.predictors.wording import printable
 from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage, RegressionStage
 from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.terms.normalize import normalize
@@ -192,8 +193,8 @@ def _same(theirs: str, mine: str, analysis: Analysis) -> None:
     code, what = ("P104", "spec")
     if any(line.startswith("data\t") for line in odd[0]):
         code, what = ("P103", "data")
-    notes = [f"only in the certificate: {line[:100]}" for line in odd[0][:5]]
-    notes += [f"only in the spec: {line[:100]}" for line in odd[1][:5]]
+    notes = [f"only in the certificate: {one}" for one in _told(there, odd[0][:5])]
+    notes += [f"only in the spec: {one}" for one in _told(here, odd[1][:5])]
     raise OdtError(
         [
             Diagnostic(
@@ -207,6 +208,18 @@ def _same(theirs: str, mine: str, analysis: Analysis) -> None:
             )
         ]
     )
+
+
+def _told(lines: list[str], odd: list[str]) -> Iterator[str]:
+    """Lines of a problem for people; what a rule loses or bounds, with the name of the rule."""
+    rule = ""
+    for line in lines:
+        word, _, rest = line.partition("\t")
+        if word == "measure":
+            rule = rest.partition("\t")[0]
+        if line in odd:
+            of = f"rule `{printable(rule)}`, " if rule and word in ("loss", "rows") else ""
+            yield of + printable(line.replace("\t", " ")[:100])
 
 
 def checker() -> Path:

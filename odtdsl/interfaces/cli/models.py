@@ -151,7 +151,11 @@ class Audit(OnSpec):
         from odtdsl.presentation.verification import lines
 
         if self.model is None and self.proof is None:
-            raise error("U317", "nothing to audit", helps=("name a saved tree, or `--proof FILE`",))
+            raise error(
+                "U317",
+                "nothing to audit",
+                helps=("name the spec, and a saved tree or `--proof FILE`",),
+            )
         problem = self.problem(self.rows)
         told = audited(problem.analysis(), self.model, self.proof, self.sample)
         if self.as_json:
