@@ -503,6 +503,7 @@ void Anytime<R>::run(int depth, Loss target, const SharedBest* others) {
   const auto done = [&] { return best_value_ <= target; };
   first_trees(target);
   if (depth <= 2) return;
+  if (depth == 4) share_turns(false, spent());
   const std::uint64_t work = control_.work();
   if (!done()) look_ahead(3, 6, 2 * p_.features + 10);
   // A wider one costs twenty times as much: where that is long, sketches of deeper trees find more.
@@ -532,8 +533,12 @@ void Anytime<R>::run(int depth, Loss target, const SharedBest* others) {
 // The proof gets most of the time where moves have found nothing for long, and little before them.
 template <class R>
 void Anytime<R>::share_turns(bool reaching, std::uint64_t improved_at) {
+  // Trees of depth four are proven in a second or two where cells are so few.
+  constexpr std::size_t kFewCells = std::size_t{1} << 13;
   if (!control_.turns) return;
-  if (reaching)
+  if (p_.rows * p_.features <= kFewCells)
+    control_.turns->favour(0, 5);
+  else if (reaching)
     control_.turns->favour(1, 3);
   else
     control_.turns->favour(0, spent() > 4 * improved_at ? 3 : 1);
