@@ -103,19 +103,14 @@ template <int W>
 class Search final : public LayeredSearch {
   using Set = Rows<W>;
 
-  // The rows of a set in the order of a feature, and the cuts between them.
+  // The cuts between the rows of a set in the order of a feature.
   struct Line {
-    std::vector<int> row;
-    std::vector<int> at;             // rows left of each cut
+    std::vector<Set> sets;           // the rows left of each cut
     std::vector<std::uint32_t> cut;  // its rank
     std::vector<Loss> left, right;   // what the rows on each side of it lose with one label
 
-    int cuts() const { return static_cast<int>(at.size()); }
-    Set before(int c) const {
-      Set s;
-      for (int i = 0; i < at[c]; ++i) s.put(row[i]);
-      return s;
-    }
+    int cuts() const { return static_cast<int>(sets.size()); }
+    const Set& before(int c) const { return sets[c]; }
   };
 
   // A cut of a node, and the next layer's node that each side leads to, or kEnds.
@@ -267,15 +262,15 @@ class Search final : public LayeredSearch {
   }
 
   void lay(Line& line, const Held& h, std::size_t f) const {
-    line.row.clear();
-    line.at.clear();
+    line.sets.clear();
     line.cut.clear();
     line.left.clear();
     line.right.clear();
+    Set passed;
     walk<false>(
-        h, f, [&](int r) { line.row.push_back(r); },
-        [&](int before, std::uint32_t cut, Loss left, Loss right) {
-          line.at.push_back(before);
+        h, f, [&](int r) { passed.put(r); },
+        [&](int, std::uint32_t cut, Loss left, Loss right) {
+          line.sets.push_back(passed);
           line.cut.push_back(cut);
           line.left.push_back(left);
           line.right.push_back(right);
