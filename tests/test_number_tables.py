@@ -99,7 +99,7 @@ class World:
 
 
 def world(rng: random.Random) -> World:
-    rows, depth = rng.choice([6, 7, 8]), rng.choice([2, 3, 3, 4])
+    rows, depth = rng.choice([6, 7, 8, 17]), rng.choice([2, 3, 3, 4])
     columns: dict[str, list[float]] = {}
     for k in range(rng.randint(2, 3)):
         pool = [0.0, 1.0, 2.0] if k == 0 and rng.random() < 0.4 else [0.0, 1.0]
@@ -186,6 +186,10 @@ def case(seed: int) -> Case:
     lines += [f"feature {name}: number" for name in of.columns]
     lines += [f"cost {name} = {k + 1}" for k, name in enumerate(of.columns)]
     lines += ["group g = member = 1", "group h = member = 0", f"tree depth <= {of.depth}"]
+    most = rng.randint(3, 7)
+    if rng.random() < 0.3:
+        kept &= found.leaves <= most
+        lines[-1] += f", leaves <= {most}"
     lines += [f"minimize mse{f' + {price} * leaves' if price else ''}{then}"]
     lines += [f"rule r{k}: {text}" for k, (text, _) in enumerate(rules)]
     value = float(values[kept].min()) if kept.any() else None

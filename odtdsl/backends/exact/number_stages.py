@@ -14,7 +14,7 @@ from math import lcm
 from odtdsl.backends.base import Limits, RawAnswer, Report, StageOutcome
 from odtdsl.backends.exact.lowering import least_leaf_rows, most_leaves, size_of
 from odtdsl.backends.exact.number_model import TreeModel
-from odtdsl.backends.exact.number_rules import asks_tree, of_tree
+from odtdsl.backends.exact.number_rules import asks_tree, of_tree, tells_at_once
 from odtdsl.backends.exact.raw_trees import to_raw
 from odtdsl.backends.exact.regression import OBJECTIVE, RegressionSearch
 from odtdsl.base import engine
@@ -49,7 +49,12 @@ class StagedSearch(RegressionSearch):
     ) -> None:
         super().__init__(core, limits, start, report)
         assert self.rules is not None, "rules on a tree need the states of its paths"
+        self.leaves = most_leaves(core, self.depth)
         self.fixed: list[Clause] = []
+        if tells_at_once(core):  # it counts leaves as it does all else
+            if self.leaves < min(core.n_rows, 1 << self.depth):
+                self.fixed.append(_leaves_at_most(self.leaves))
+            self.leaves = 1 << self.depth
         self.upper = self._upper()
         self.later = core.objective[:1] != (self.stage,)
         self.counters: Counter[str] = Counter()
@@ -138,13 +143,12 @@ class StagedSearch(RegressionSearch):
         return tree, StageOutcome(value=value, bound=bound, proven=False)
 
     def _found(self, goal: StageForm | None) -> engine.NumberAnswer:
-        leaves = most_leaves(self.core, self.depth)
         most = None if self.upper is None else float((self.upper - self._rest(0)) / self.unit)
         return engine.solve_outputs(
-            self._of_vectors(leaves),
+            self._of_vectors(self.leaves),
             self.limits.of_engine(gap=goal is None and len(self.core.objective) == 1),
             leaf_rows=least_leaf_rows(self.core),
-            start=self._start(leaves),
+            start=self._start(most_leaves(self.core, self.depth)),
             upper_bound=most,
             progress=self._progress,
         )
@@ -206,6 +210,11 @@ def _at_most(stage: StageForm, value: Fraction) -> Atom:
         ),
         at_most=int(value * common),
     )
+
+
+def _leaves_at_most(most: int) -> Clause:
+    atom = Linear(measure=Additive(leaves=1), at_most=most)
+    return Clause(scope=Scope.MODEL, literals=(SignedAtom(atom=atom),), origin=OBJECTIVE)
 
 
 def search_of(
