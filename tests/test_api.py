@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import json
+import pickle
 import subprocess
 import sys
 from fractions import Fraction
@@ -17,6 +18,7 @@ from test_words import codes
 
 import odtdsl
 from odtdsl import Model, OdtError
+from odtdsl.datasets.digest import digest
 from odtdsl.predictors.json import save
 from odtdsl.words import col, errors, leaves, named, output, size, uses
 
@@ -158,6 +160,21 @@ def test_any_frame_makes_the_same_data() -> None:
         assert rows.data.columns["age"].numbers is not None
         digests.add((rows.n_rows, tuple(rows.labels), tuple(rows.data.columns["age"].numbers)))
     assert len(digests) == 1
+
+
+def test_the_digest_of_the_rows_outlives_them() -> None:
+    """It is computed when it is asked for, and at the latest when the rows go."""
+    rows = {"age": [20, 30, 40, 50], "sick": ["no", "no", "yes", "yes"]}
+    spec = "data frame target sick tree depth <= 1 minimize errors"
+    result, same = (odtdsl.solve(spec, frame=rows) for _ in range(2))
+    assert result.rows is not None
+    kept = pickle.loads(pickle.dumps(same.without_rows()))
+    assert kept.rows is None
+    assert kept.digest == result.digest == digest(result.rows.data.table)
+    assert kept.fingerprint == result.fingerprint
+    other = odtdsl.solve(spec, frame={**rows, "age": [21, 30, 40, 50]})
+    assert other.digest != result.digest
+    assert other.fingerprint != result.fingerprint
 
 
 def test_an_array_has_columns_by_number() -> None:
