@@ -393,11 +393,13 @@ def test_bytes_crash_nothing_with_sanitizers(tmp_path: Path) -> None:
     path = tmp_path / "a.cert"
     for seed in range(scaled(500)):
         rng = np.random.default_rng(seed)
-        if seed % 50 == 0:
-            while True:
-                spec, frame = (spec_of if seed % 100 else few_valued)(rng)
-                if odtdsl.solve(spec, frame=frame, using="exact", proof=path).tree is not None:
-                    break
+        if seed % 10 == 0:
+            kinds = (spec_of, few_valued, measured, without_a_tree, squared)
+            path.unlink(missing_ok=True)
+            while not path.exists():
+                spec, frame = kinds[seed // 10 % len(kinds)](rng)
+                odtdsl.solve(spec, frame=frame, using="exact", proof=path)
+            assert checked(path).returncode == 0 or kinds[seed // 10 % len(kinds)] is spec_of
             whole, rows = path.read_bytes(), Path(f"{path}.csv").read_bytes()
         damaged = [bytearray(whole), bytearray(rows)]
         raw = damaged[0 if rng.random() < 0.8 else 1]
@@ -413,6 +415,36 @@ def test_bytes_crash_nothing_with_sanitizers(tmp_path: Path) -> None:
         assert told.returncode in (0, 1, 2), told.stderr
         assert "runtime error" not in told.stderr
         path.write_bytes(whole)
+
+
+def measured(rng: np.random.Generator, least: str = "60%") -> tuple[str, dict[str, Any]]:
+    """Rules on a measure of a group, leaves, and features that must be used."""
+    frame: dict[str, Any] = {f"x{i}": rng.integers(0, 5, 30).tolist() for i in range(3)}
+    frame["y"] = [f"c{k}" for k in rng.integers(0, 2, 30)]
+    frame["y"][:4] = ["c0", "c1", "c0", "c1"]
+    for i in range(3):
+        frame[f"x{i}"][:4] = [2, 2, 2, 2]  # no tree parts them
+    lines = [
+        "data frame target y: class group these = x0 >= 2",
+        "tree depth <= 2 minimize errors then leaves",
+        f'rule one: recall("c0") >= {least} rule two: accuracy(these) >= 50% or uses(x1)',
+        "rule three: forall leaf: size >= 2",
+    ]
+    return "\n".join(lines), frame
+
+
+def without_a_tree(rng: np.random.Generator) -> tuple[str, dict[str, Any]]:
+    """Rules that no tree keeps."""
+    spec, frame = measured(rng, "100%")
+    return f'{spec} rule four: recall("c1") >= 100%', frame
+
+
+def squared(rng: np.random.Generator) -> tuple[str, dict[str, Any]]:
+    """Two numbers, and a rule on what leaves predict."""
+    frame: dict[str, Any] = {f"x{i}": rng.integers(0, 5, 20).tolist() for i in range(2)}
+    frame |= {name: np.round(rng.normal(2, 2, 20), 1).tolist() for name in "yz"}
+    head = "data frame target y, z: number tree depth <= 2 minimize mse"
+    return f"{head} rule r: forall leaf: if y < 2 then z = 0", frame
 
 
 def test_rows_that_lose_nothing_are_certified_with_the_others(tmp_path: Path) -> None:

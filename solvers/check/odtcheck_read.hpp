@@ -1,0 +1,718 @@
+// What odtcheck reads: texts, the rows as CSV, and the problem, with all that follows from it
+// alone.
+#pragma once
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3")
+#endif
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+// Where the machine can, the loops over 32 lanes also exist for wider vectors. Only speed.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && \
+    !defined(__SANITIZE_ADDRESS__)
+#define WIDE __attribute__((target_clones("avx2", "default")))
+#else
+#define WIDE
+#endif
+
+namespace {
+
+using Int = std::int64_t;
+using Index = std::uint32_t;
+using Small = std::int32_t;
+__extension__ typedef __int128 Wide;
+using std::size_t;
+using std::string;
+using std::vector;
+constexpr Int kLargest = Int{1} << 53;  // sums of losses stay below; nothing overflows
+
+struct Unreadable : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+struct Refused : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+void need(bool holds, const string& what) {
+  if (!holds) throw Unreadable(what);
+}
+void demand(bool holds, const char* what) {
+  if (!holds) throw Refused(what);
+}
+
+// ---- texts: fields of a line are parted by tabs; a backslash escapes tab, line end and itself
+
+vector<string> fields(const string& line) {
+  vector<string> found(1);
+  for (size_t i = 0; i < line.size(); ++i) {
+    char c = line[i];
+    if (c == '\t') {
+      found.emplace_back();
+      continue;
+    }
+    if (c == '\\' && i + 1 < line.size()) {
+      c = line[++i];
+      c = c == 't' ? '\t' : c == 'n' ? '\n' : c == 'r' ? '\r' : c;
+    }
+    found.back() += c;
+  }
+  return found;
+}
+
+Int integer(const string& text, Int most = kLargest - 1) {
+  need(!text.empty() && text.size() < 19 && text.find_first_not_of("0123456789") == string::npos,
+       "not a whole number: " + text);
+  need(std::stoll(text) <= most, "a number is too large: " + text);
+  return std::stoll(text);
+}
+
+double number(const string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  need(!text.empty() && !*end && std::isfinite(value), "not a number: " + text);
+  return value;
+}
+
+// Columns of comma-separated cells; quoted ones may hold commas, line ends and doubled quotes.
+// Blanks around a cell do not count.
+std::map<string, vector<string>> read_table(const string& text, char separator) {
+  vector<vector<string>> lines(1, vector<string>(1));
+  bool quoted = false, any = false;
+  for (size_t i = text.compare(0, 3, "\xef\xbb\xbf") == 0 ? 3 : 0; i <= text.size(); ++i) {
+    const char c = i < text.size() ? text[i] : '\n';
+    string& cell = lines.back().back();
+    if (quoted && (c != '"' || (i + 1 < text.size() && text[i + 1] == '"'))) {
+      need(i < text.size(), "a quote in the data is not closed");
+      cell += c;
+      i += c == '"';
+    } else if (c == '"') {
+      quoted = !quoted;
+      any = true;
+    } else if (c == '\n') {
+      if (any) lines.emplace_back();
+      lines.back().assign(1, "");
+      any = false;
+    } else if (c != '\r') {
+      any = true;
+      if (c == separator)
+        lines.back().emplace_back();
+      else
+        cell += c;
+    }
+  }
+  lines.pop_back();
+  need(lines.size() > 1, "the data have no rows");
+  std::map<string, vector<string>> columns;
+  for (const auto& line : lines) {
+    need(line.size() == lines[0].size(),
+         "a row of the data has more or fewer cells than the first");
+    for (size_t i = 0; &line != &lines[0] && i < line.size(); ++i) {
+      const size_t from = line[i].find_first_not_of(" \t"), to = line[i].find_last_not_of(" \t");
+      columns[lines[0][i]].push_back(from == string::npos ? ""
+                                                          : line[i].substr(from, to + 1 - from));
+    }
+  }
+  for (const auto& column : columns)
+    need(column.second.size() + 1 == lines.size(), "two columns have one name");
+  return columns;
+}
+
+// ---- the problem
+
+// A column as ranks: a test is a rank r, and rows of rank <= r go left. Two ranks differ iff a test
+// that may stand parts them, so every gap between ranks is a test that may stand.
+struct Feature {
+  string kind, column;
+  vector<string> given;
+  vector<Index> rank;    // per row
+  vector<double> value;  // per row: at most the threshold goes left
+  Index absent = ~0u;    // the rank of empty cells; a test parts others as well
+};
+
+struct Stage {
+  string name;
+  bool zero = false;         // must be 0
+  Int price = 0, unit = 1;   // of a leaf; what one step weighs among all stages
+  vector<vector<Int>> loss;  // per kind of row and predicted class
+  vector<Index> kind;
+};
+
+// measure <= at_most, or whether a fact is set. Of a rule one literal must hold.
+struct Literal {
+  bool fact, positive;
+  size_t at;
+  Int at_most;
+};
+struct Rule {
+  string scope, name;  // tree; leaf or split: asked where `asks` says so
+  vector<Literal> literals;
+};
+
+struct Node {
+  int feature = -1, left = -1, right = -1;
+  size_t label = 0;
+  string threshold;
+  vector<double> outputs;
+};
+
+// A number that is predicted: targets and what leaves predict are multiplied by `scale`, less
+// `centre`; the square of a difference is `parts` units of loss.
+constexpr size_t kNumbers = 8;
+struct Number {
+  string column;
+  Int scale = 1, centre = 0;
+  double parts = 1;
+};
+
+// Outputs that a leaf may have: normal * output <= bound, for each. In units: times the square root
+// of `parts`, and each normal is of length 1.
+struct Piece {
+  vector<vector<double>> normals;
+  vector<double> bounds;
+};
+
+// Of some rows: the sums of weights, of targets and of their squares.
+struct Moments {
+  Int weight = 0;
+  std::array<Int, kNumbers> sum{}, squares{};
+  void add(const Moments& other, size_t numbers) {
+    weight += other.weight;
+    for (size_t t = 0; t < numbers; ++t) {
+      sum[t] += other.sum[t];
+      squares[t] += other.squares[t];
+    }
+  }
+};
+
+struct Problem {
+  size_t rows = 0;
+  string target;
+  char separator = ',';
+  vector<string> classes;
+  vector<Feature> features;
+  vector<Stage> stages;
+  int depth = -1;
+  bool least_depth = false;  // the depth comes before all stages
+  Int leaves = 0, leaf_rows = 1, price = 0, limit = -1, base = 0;
+  vector<vector<int>> next;  // path rules: the state behind a test on a feature; -1: may not stand
+  // Beside the path: whether a leaf may stand in a state, and which rules on rows are asked there.
+  bool ruled = false;
+  vector<char> ends;
+  vector<vector<size_t>> asks;
+  vector<Stage> measures;
+  vector<Rule> rules;
+  vector<vector<string>> told;          // of facts: number, level or *, features that set it
+  vector<vector<std::uint64_t>> facts;  // per level and feature: what a test sets
+  vector<vector<Int>> sums;             // per kind: of measures, [measure * classes + class]
+  vector<Node> tree;
+  // All stages in one loss: per kind of row and class, above the least; and the most that a row of
+  // the kind can lose. The last kind is of rows that do not count.
+  vector<Index> kind;
+  vector<vector<Int>> loss;
+  vector<Int> most;
+  // Squared error instead: targets and weights as whole numbers, per kind. Losses of leaves are
+  // rounded down, by less than three units. Outputs lie in one of the pieces, if there are any.
+  vector<Number> numbers;
+  vector<Piece> pieces;
+  Int tolerance = 0;
+  vector<Int> weights;
+  vector<vector<Int>> goal;
+  vector<Moments> moments;
+  bool by_bits = false;  // two ranks a feature, and neither sizes of leaves nor path rules
+  int after(int state, size_t f) const {
+    return next.empty() ? 0 : next[static_cast<size_t>(state)][f];
+  }
+};
+
+Int signed_integer(const string& text) {
+  return !text.empty() && text[0] == '-' ? -integer(text.substr(1)) : integer(text);
+}
+
+// "3 <= 12" of measure 3, "fact 2" or "not fact 2".
+Literal literal(const string& text) {
+  const size_t at = text.find(" <= ");
+  if (at != string::npos)
+    return {false, true, static_cast<size_t>(integer(text.substr(0, at))),
+            signed_integer(text.substr(at + 4))};
+  const bool no = text.compare(0, 4, "not ") == 0;
+  const string rest = text.substr(no ? 4 : 0);
+  need(rest.compare(0, 5, "fact ") == 0, "a literal of an unknown kind: " + text);
+  return {true, !no, static_cast<size_t>(integer(rest.substr(5), 63)), 0};
+}
+
+// States without `ends` and `asks` allow leaves and ask nothing; facts go by level and feature.
+void read_rules(Problem& p) {
+  p.ruled = !p.rules.empty() || !p.ends.empty();
+  const size_t states = std::max<size_t>(1, p.next.size());
+  if (p.ends.empty()) p.ends.assign(states, 1);
+  if (p.asks.empty()) p.asks.resize(states);
+  need(p.ends.size() == states && p.asks.size() == states, "`ends` and `asks` are per state");
+  for (const Rule& rule : p.rules)
+    for (const Literal& l : rule.literals)
+      need(rule.scope == "tree" ? l.fact || l.at < p.measures.size()
+                                : !l.fact && l.at < p.measures.size(),
+           "a rule on what there is not");
+  for (const auto& asked : p.asks)
+    for (size_t at : asked)
+      need(at < p.rules.size() && p.rules[at].scope != "tree", "a state asks for no rule");
+  p.facts.assign(static_cast<size_t>(p.depth), vector<std::uint64_t>(p.features.size(), 0));
+  for (const auto& line : p.told)
+    for (size_t level = 0; level < p.facts.size(); ++level)
+      for (size_t i = 2; i < line.size(); ++i)
+        if (line[1] == "*" || line[1] == std::to_string(level))
+          p.facts[level]
+                 [static_cast<size_t>(integer(line[i], static_cast<Int>(p.features.size()) - 1))] |=
+              std::uint64_t{1} << integer(line[0], 63);
+}
+
+// Multipliers m of some conditions of a piece, so that the point nearest to a given one where all
+// of them hold with equality lies m * normals away; none where there is no such point. `over`: what
+// the given point exceeds each bound by.
+vector<double> multipliers(const Piece& piece, const vector<size_t>& chosen,
+                           const vector<double>& over) {
+  const size_t n = chosen.size();
+  vector<vector<double>> a(n, vector<double>(n + 1));
+  for (size_t i = 0; i < n; ++i) {
+    const auto& one = piece.normals[chosen[i]];
+    for (size_t j = 0; j < n; ++j)
+      a[i][j] = std::inner_product(one.begin(), one.end(), piece.normals[chosen[j]].begin(), 0.0);
+    a[i][n] = over[chosen[i]];
+  }
+  for (size_t i = 0; i < n; ++i) {  // the matrix is symmetric, none of its pivots below 0
+    if (a[i][i] < 1e-12) return {};
+    for (size_t k = 0; k < n; ++k)
+      for (size_t j = n + 1; k != i && j-- > i;) a[k][j] -= a[i][j] * a[k][i] / a[i][i];
+  }
+  vector<double> found;
+  for (size_t i = 0; i < n; ++i) found.push_back(a[i][n] / a[i][i]);
+  return found;
+}
+
+// How far a point lies from a piece, squared, or less: for any multipliers m >= 0 of what the point
+// exceeds the bounds by, all of the piece is at least 2 m * over - |m * normals| ^ 2 away. Those of
+// as many conditions as there are numbers are enough.
+double beyond(const Piece& piece, const vector<double>& point) {
+  vector<double> over;
+  for (size_t j = 0; j < piece.bounds.size(); ++j)
+    over.push_back(
+        std::inner_product(point.begin(), point.end(), piece.normals[j].begin(), -piece.bounds[j]));
+  if (over.empty() || *std::max_element(over.begin(), over.end()) <= 0) return 0;
+  double best = 0;
+  vector<size_t> chosen;
+  const std::function<void(size_t)> choose = [&](size_t from) {
+    for (size_t j = from; j < over.size(); ++j) {
+      chosen.push_back(j);
+      const vector<double> m = multipliers(piece, chosen, over);
+      double found = 0;
+      vector<double> sum(point.size(), 0);
+      for (size_t i = 0; i < m.size(); ++i) {
+        found = m[i] < 0 ? -std::numeric_limits<double>::infinity()
+                         : found + 2 * m[i] * over[chosen[i]];
+        for (size_t t = 0; t < sum.size(); ++t) sum[t] += m[i] * piece.normals[chosen[i]][t];
+      }
+      best = std::max(best, found - std::inner_product(sum.begin(), sum.end(), sum.begin(), 0.0));
+      if (chosen.size() < point.size()) choose(j + 1);
+      chosen.pop_back();
+    }
+  };
+  choose(0);
+  return best;
+}
+
+constexpr Int kFarOff = Int{1} << 48;  // what lies farther off counts as much; trees lose less than
+constexpr Int kNoTree = Int{1} << 55;  // this
+
+// Of the means, or of the outputs that are allowed and nearest to them.
+Int error_of(const Problem& p, const Moments& of, bool allowed) {
+  if (of.weight == 0) return 0;
+  const double w = static_cast<double>(of.weight);
+  double apart = 0;
+  for (size_t t = 0; t < p.numbers.size(); ++t) {
+    const double s = static_cast<double>(of.sum[t]);
+    apart += p.numbers[t].parts * (static_cast<double>(of.squares[t]) - s * s / w);
+  }
+  if (allowed && !p.pieces.empty()) {
+    vector<double> mean;
+    for (size_t t = 0; t < p.numbers.size(); ++t)
+      mean.push_back(std::sqrt(p.numbers[t].parts) * static_cast<double>(of.sum[t]) / w);
+    double far = std::numeric_limits<double>::max();
+    for (const Piece& piece : p.pieces) far = std::min(far, beyond(piece, mean));
+    apart = std::min(apart + w * far * (1 - 1e-11), static_cast<double>(kFarOff));
+  }
+  return std::max<Int>(0, static_cast<Int>(apart) - 1);
+}
+
+// The targets around their mean, and what is taken for equal: a billionth of the loss of one leaf.
+Int read_numbers(Problem& p, const vector<const vector<string>*>& cells,
+                 vector<vector<Int>>& targets) {
+  need(p.classes.size() == 1 && p.stages.size() == 1 && p.ruled && p.numbers.size() <= kNumbers,
+       "numbers have one class, one stage and `ends`, and there are few of them");
+  p.weights.resize(p.rows, 1);
+  targets.resize(p.rows);
+  const long double total = std::accumulate(p.weights.begin(), p.weights.end(), 0.0L);
+  long double all = 0;
+  for (size_t t = 0; t < p.numbers.size(); ++t) {
+    Number& n = p.numbers[t];
+    long double sum = 0, squares = 0;
+    for (size_t i = 0; i < p.rows; ++i) {
+      const double x = number((*cells[t])[i]) * static_cast<double>(n.scale);
+      need(std::abs(x) < 1e15 && std::abs(x - std::round(x)) < 1e-4, "a target has more digits");
+      targets[i].push_back(static_cast<Int>(std::llround(x)));
+      sum += static_cast<long double>(p.weights[i]) * static_cast<long double>(targets[i][t]);
+    }
+    n.centre = total > 0 ? static_cast<Int>(sum / total) : 0;
+    for (size_t i = 0; i < p.rows; ++i) {
+      const long double x = static_cast<long double>(targets[i][t] -= n.centre);
+      squares += static_cast<long double>(p.weights[i]) * x * x;
+    }
+    need(squares < 1e18L, "the targets are too large");
+    all += squares * static_cast<long double>(n.parts);
+  }
+  need(total < 1e12L && all < 1.2e12L, "the targets are too large");
+  need(p.pieces.empty() || p.depth <= 6, "rules on outputs of more than six levels");
+  for (Piece& piece : p.pieces)  // from outputs to units
+    for (size_t j = 0; j < piece.bounds.size(); ++j) {
+      double length = 0;
+      for (size_t t = 0; t < p.numbers.size(); ++t) {
+        const Number& n = p.numbers[t];
+        double& x = piece.normals[j][t];
+        x /= static_cast<double>(n.scale);
+        piece.bounds[j] -= x * static_cast<double>(n.centre);
+        x /= std::sqrt(n.parts);
+        length += x * x;
+      }
+      need(length > 0, "a condition on no output");
+      for (double& x : piece.normals[j]) x /= std::sqrt(length);
+      piece.bounds[j] /= std::sqrt(length);
+    }
+  p.tolerance = static_cast<Int>(all / 1e9L) + 3 * (Int{1} << p.depth);
+  return static_cast<Int>(all) + 1;
+}
+
+int read_tree(Problem& p, const vector<vector<string>>& lines, size_t& at, int level) {
+  need(at < lines.size() && level <= 30, "the tree ends too early or is too deep");
+  const vector<string>& line = lines[at++];
+  const size_t here = p.tree.size();
+  p.tree.emplace_back();
+  Node node;
+  if (line[0] == "leaf") {
+    need(line.size() >= 2 && !p.classes.empty(), "a leaf has one class");
+    node.label = static_cast<size_t>(integer(line[1], static_cast<Int>(p.classes.size()) - 1));
+    for (size_t i = 2; i < line.size(); ++i) node.outputs.push_back(number(line[i]));
+  } else {
+    need(line.size() == 3 && !p.features.empty(), "a split has a feature and a threshold");
+    node.feature = static_cast<int>(integer(line[1], static_cast<Int>(p.features.size()) - 1));
+    node.threshold = line[2];
+    node.left = read_tree(p, lines, at, level + 1);
+    node.right = read_tree(p, lines, at, level + 1);
+  }
+  p.tree[here] = node;
+  return static_cast<int>(here);
+}
+
+Problem read_problem(const string& text) {
+  Problem p;
+  vector<vector<string>> tree;
+  vector<Stage>* of = nullptr;  // losses and rows are of the last one
+  for (size_t at = 0, end; at < text.size(); at = end + 1) {
+    end = std::min(text.find('\n', at), text.size());
+    const vector<string> line = fields(text.substr(at, end - at));
+    const string& word = line[0];
+    const bool one = line.size() == 2;
+    if (word == "target" && one)
+      p.target = line[1];
+    else if (word == "separator" && one && line[1].size() == 1)
+      p.separator = line[1][0];
+    else if (word == "class" && one)
+      p.classes.push_back(line[1]);
+    else if (word == "feature" && line.size() >= 3)
+      p.features.push_back({line[1], line[2], {line.begin() + 3, line.end()}, {}, {}});
+    else if (word == "depth" && one)
+      p.depth = static_cast<int>(integer(line[1], 30));
+    else if (word == "least depth")
+      p.least_depth = true;
+    else if (word == "leaves" && one)
+      p.leaves = integer(line[1]);
+    else if (word == "leaf rows" && one)
+      p.leaf_rows = integer(line[1]);
+    else if (word == "number" && line.size() == 4) {
+      p.numbers.push_back({line[1], integer(line[2]), 0, number(line[3])});
+      need(p.numbers.back().scale > 0 && p.numbers.back().parts > 0, "a number is not scaled");
+    } else if (word == "outputs") {
+      p.pieces.emplace_back();
+      for (size_t i = 1; i < line.size(); i += p.numbers.size() + 1) {
+        vector<double> all;
+        for (size_t t = 0; t <= p.numbers.size() && i + t < line.size(); ++t)
+          all.push_back(number(line[i + t]));
+        need(all.size() == p.numbers.size() + 1, "a condition on outputs is cut short");
+        p.pieces.back().bounds.push_back(all.back());
+        all.pop_back();
+        p.pieces.back().normals.push_back(all);
+      }
+    } else if (word == "weights") {
+      for (size_t i = 1; i < line.size(); ++i) p.weights.push_back(integer(line[i]));
+    } else if (word == "measure" && line.size() == 3) {
+      p.measures.push_back({line[1], false, signed_integer(line[2]), 1, {}, {}});
+      of = &p.measures;
+    } else if (word == "fact" && line.size() >= 3) {
+      need(integer(line[1]) < 64, "at most 64 facts");
+      p.told.push_back({line.begin() + 1, line.end()});
+    } else if (word == "rule" && line.size() >= 3) {
+      p.rules.push_back({line[1], line[2], {}});
+      for (size_t i = 3; i < line.size(); ++i) p.rules.back().literals.push_back(literal(line[i]));
+    } else if (word == "ends") {
+      for (size_t i = 1; i < line.size(); ++i) p.ends.push_back(line[i] != "0");
+    } else if (word == "asks") {
+      p.asks.emplace_back();
+      for (size_t i = 1; i < line.size(); ++i)
+        p.asks.back().push_back(static_cast<size_t>(integer(line[i])));
+    } else if (word == "stage" && line.size() == 4 && (line[2] == "least" || line[2] == "zero")) {
+      p.stages.push_back({line[1], line[2] == "zero", integer(line[3]), 1, {}, {}});
+      of = &p.stages;
+    } else if (word == "loss" && of) {
+      of->back().loss.emplace_back();
+      for (size_t i = 1; i < line.size(); ++i)
+        of->back().loss.back().push_back(of == &p.stages ? integer(line[i])
+                                                         : signed_integer(line[i]));
+    } else if (word == "rows" && of) {  // KIND or KINDxCOUNT
+      vector<Index>& kind = of->back().kind;
+      for (size_t i = 1; i < line.size(); ++i) {
+        const size_t x = line[i].find('x');
+        const Int count = x == string::npos ? 1 : integer(line[i].substr(x + 1), 1 << 28);
+        need(kind.size() < (1u << 28), "too many rows");
+        kind.insert(kind.end(), static_cast<size_t>(count),
+                    static_cast<Index>(integer(line[i].substr(0, x), 1 << 28)));
+      }
+    } else if (word == "path") {
+      p.next.emplace_back();
+      for (size_t i = 1; i < line.size(); ++i)
+        p.next.back().push_back(static_cast<int>(integer(line[i], 1 << 20)) - 1);
+    } else if (word == "leaf" || word == "split")
+      tree.push_back(line);
+    else
+      need(word == "problem" || word == "made" || word == "data" || word == "only" || word.empty(),
+           "an unknown line of the problem: " + word);
+  }
+  need(!p.classes.empty() && !p.features.empty() && !p.stages.empty() && p.leaf_rows >= 1 &&
+           p.leaves >= 1 && p.depth >= 0,
+       "classes, features, stages, the depth, leaves or rows of a leaf are missing");
+  size_t at = 0;
+  if (!tree.empty()) read_tree(p, tree, at, 0);
+  need(at == tree.size(), "lines follow the tree");
+  for (const Node& node : p.tree)
+    need(node.feature >= 0 || node.outputs.size() == (p.pieces.empty() ? 0 : p.numbers.size()),
+         "a leaf has outputs where a rule asks for them");
+  read_rules(p);
+  for (const auto& to : p.next) {
+    need(to.size() == p.features.size(), "a path rule needs an entry per feature");
+    for (int s : to) need(s < static_cast<int>(p.next.size()), "a path rule leads to no state");
+  }
+  return p;
+}
+
+// Ranks of a feature from the cells themselves: how many tests stand below its value.
+void rank_feature(Feature& f, const vector<string>& cells) {
+  const double far = std::numeric_limits<double>::infinity();
+  const size_t space = f.kind.find(' ');  // where empty cells go, of numbers and ordered values
+  const string kind = f.kind.substr(0, space), side = f.kind.substr(kind.size());
+  const bool is = kind == "is", listed = kind == "order", in = kind == "in",
+             every = kind == "number", moved = side == " left" || side == " right";
+  need((is || listed || in || every || kind == "cuts") && (moved || side.empty()),
+       "a feature of an unknown kind");
+  std::map<string, double> order;  // of the listed values
+  vector<double> cuts;             // a value at most this goes left
+  bool with_empty = false;         // of a bin
+  for (const string& word : f.given)
+    if (in && word == "empty")
+      with_empty = true;
+    else if (listed && word == "|")  // it stands where a test may
+      cuts.push_back(static_cast<double>(cuts.size()));
+    else if (is || listed)
+      order.emplace(word, static_cast<double>(cuts.size()));
+    else
+      cuts.push_back(in && word == "-inf" ? -far : in && word == "inf" ? far : number(word));
+  need(!in || cuts.size() == 2, "a bin has two ends");
+  for (const string& cell : cells) {
+    const auto found = order.find(cell);
+    if (in) {  // those of the bin go left
+      const double x = cell.empty() ? 0 : number(cell);
+      f.value.push_back(cell.empty() ? !with_empty : x < cuts[0] || x >= cuts[1]);
+    } else if (is) {  // cells of a listed value go left
+      f.value.push_back(found == order.end());
+    } else if (moved && cell.empty()) {
+      f.value.push_back(side == " left" ? -far : far);
+    } else {
+      need(!listed || found != order.end(), "a value is not in the order of " + f.column);
+      f.value.push_back(listed ? found->second : number(cell));
+    }
+  }
+  if (is || in) cuts.assign(1, 0);
+  if (every)  // a test behind every value but the largest: as good as between them
+    for (double x : f.value)
+      if (std::isfinite(x)) cuts.push_back(x);
+  std::sort(cuts.begin(), cuts.end());
+  if (every && !cuts.empty())
+    cuts.erase(std::lower_bound(cuts.begin(), cuts.end(), cuts.back()), cuts.end());
+  for (double x : f.value)
+    f.rank.push_back(
+        x == far ? static_cast<Index>(cuts.size() + 2)
+        : x == -far
+            ? 0
+            : static_cast<Index>(std::lower_bound(cuts.begin(), cuts.end(), x) - cuts.begin() + 1));
+  const std::set<Index> met(f.rank.begin(), f.rank.end());  // numbered without gaps
+  const vector<Index> used(met.begin(), met.end());
+  for (size_t i = 0; i < f.rank.size(); ++i) {
+    f.rank[i] =
+        static_cast<Index>(std::lower_bound(used.begin(), used.end(), f.rank[i]) - used.begin());
+    if (!std::isfinite(f.value[i])) f.absent = f.rank[i];
+  }
+}
+
+// Stages stand above each other like the digits of a number: a step of one weighs more than all
+// later ones together can. What a row loses whatever is predicted goes into `base`.
+void stack(Problem& p, const vector<Index>& label, const vector<vector<Int>>& targets, Int worst) {
+  p.leaves = std::min(p.leaves, Int{1} << p.depth);
+  const Int leaves = std::min(p.leaves, static_cast<Int>(p.rows));
+  Int unit = 1;
+  for (size_t s = p.stages.size(); s-- > 0;) {
+    Stage& stage = p.stages[s];
+    if (stage.kind.empty()) stage.kind = label;  // the kind of a row is its class
+    need(stage.kind.size() == p.rows, "a stage needs a kind for each row");
+    for (const auto& loss : stage.loss)
+      need(loss.size() == p.classes.size(), "a loss needs an entry per class");
+    need(stage.price < kLargest / (leaves + 1), "a price is too large");
+    need(s == 0 || !stage.zero || p.stages[s - 1].zero, "stages that must be 0 come first");
+    Int span = stage.price * leaves + worst;
+    for (Index k : stage.kind) {
+      need(k < stage.loss.size() && span < kLargest,
+           "a row is of no kind, or losses are too large");
+      span += *std::max_element(stage.loss[k].begin(), stage.loss[k].end());
+    }
+    need(span < kLargest && unit < kLargest / (span + 1), "the stages together are too large");
+    stage.unit = unit;
+    if (stage.zero && p.limit < 0) p.limit = unit;  // of the last stage that must be 0
+    p.price += stage.price * unit;
+    unit *= span + 1;
+  }
+  if (p.ruled) p.limit = p.pieces.empty() ? unit : kNoTree;  // above all values
+  for (Stage& m : p.measures) {
+    if (m.kind.empty()) m.kind = label;
+    need(m.kind.size() == p.rows, "a measure needs a kind for each row");
+    Int span = std::abs(m.price) * leaves;
+    for (const auto& loss : m.loss)
+      need(loss.size() == p.classes.size(), "a measure needs an entry per class");
+    for (Index k : m.kind) {
+      need(k < m.loss.size() && span < kLargest, "a row is of no kind, or sums are too large");
+      Int most = 0;
+      for (Int x : m.loss[k]) most = std::max(most, std::abs(x));
+      span += most;
+    }
+  }
+  std::map<vector<Int>, Index> known;
+  for (size_t i = 0; i < p.rows; ++i) {
+    vector<Int> total(p.classes.size(), 0);
+    for (const Stage& stage : p.stages)
+      for (size_t l = 0; l < total.size(); ++l)
+        total[l] += stage.unit * stage.loss[stage.kind[i]][l];
+    const Int least = *std::min_element(total.begin(), total.end());
+    p.base += least;
+    for (Int& t : total) t -= least;
+    vector<Int> sums, key = total;
+    for (const Stage& m : p.measures)
+      sums.insert(sums.end(), m.loss[m.kind[i]].begin(), m.loss[m.kind[i]].end());
+    key.insert(key.end(), sums.begin(), sums.end());
+    if (!targets.empty()) {
+      key.insert(key.end(), targets[i].begin(), targets[i].end());
+      key.push_back(p.weights[i]);
+    }
+    const auto found = known.emplace(key, static_cast<Index>(known.size()));
+    if (found.second) {
+      p.loss.push_back(total);
+      p.sums.push_back(sums);
+      p.goal.push_back(targets.empty() ? vector<Int>() : targets[i]);
+      p.moments.emplace_back();
+      p.moments.back().weight = targets.empty() ? 0 : p.weights[i];
+      for (size_t t = 0; t < p.numbers.size(); ++t) {
+        p.moments.back().sum[t] = p.weights[i] * targets[i][t];
+        p.moments.back().squares[t] = p.weights[i] * targets[i][t] * targets[i][t];
+      }
+    }
+    p.kind.push_back(found.first->second);
+  }
+  p.loss.emplace_back(p.classes.size(), 0);
+  for (const auto& loss : p.loss) p.most.push_back(*std::max_element(loss.begin(), loss.end()));
+}
+
+// MONO drops tests that part nothing from a path, so each state must allow all that the states
+// behind it do: the largest relation of that kind is found, and must hold of every step.
+bool may_drop(const Problem& p) {
+  const size_t n = p.next.size();
+  if (n > 1000) return false;
+  vector<vector<char>> more(n, vector<char>(n, 1));
+  for (size_t a = 0; a < n; ++a)
+    for (size_t b = 0; b < n; ++b) more[a][b] = p.ends[a] >= p.ends[b];
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t a = 0; a < n; ++a)
+      for (size_t b = 0; b < n; ++b)
+        for (size_t f = 0; f < p.features.size() && more[a][b]; ++f) {
+          const int i = p.next[a][f], j = p.next[b][f];
+          if (j < 0 || (i >= 0 && more[static_cast<size_t>(i)][static_cast<size_t>(j)])) continue;
+          more[a][b] = 0;
+          changed = true;
+        }
+  }
+  for (size_t s = 0; s < n; ++s)
+    for (int to : p.next[s])
+      if (to >= 0 && !more[s][static_cast<size_t>(to)]) return false;
+  return true;
+}
+
+Problem load(const string& text, const string& data) {
+  Problem p = read_problem(text);
+  const auto table = read_table(data, p.separator);
+  const auto column = [&](const string& name) -> const vector<string>& {
+    need(table.count(name) == 1, "the data have no column " + name);
+    return table.at(name);
+  };
+  vector<Index> label;
+  need(!table.empty(), "the data have no columns");
+  p.rows = table.begin()->second.size();
+  for (const string& cell : p.target.empty() ? vector<string>() : column(p.target)) {
+    const auto at = std::find(p.classes.begin(), p.classes.end(), cell);
+    need(at != p.classes.end(), "a class of the data is not listed: " + cell);
+    label.push_back(static_cast<Index>(at - p.classes.begin()));
+  }
+  need(p.rows < (size_t{1} << 28), "too many rows");
+  for (Feature& f : p.features) rank_feature(f, column(f.column));
+  vector<vector<Int>> targets;
+  vector<const vector<string>*> cells;
+  for (const Number& n : p.numbers) cells.push_back(&column(n.column));
+  const Int worst = cells.empty() ? 0 : read_numbers(p, cells, targets);
+  stack(p, label, targets, worst);
+  Int total = 0;
+  for (Index k : p.kind) total += p.most[k];
+  p.by_bits =
+      !p.ruled && p.leaf_rows == 1 && p.next.empty() && p.most.size() <= 17 && total < (1 << 30);
+  for (const Feature& f : p.features)
+    p.by_bits = p.by_bits && *std::max_element(f.rank.begin(), f.rank.end()) <= 1;
+  demand(p.ruled || may_drop(p), "a path rule that dropping a test may break");
+  return p;
+}
+
+}  // namespace

@@ -1,0 +1,208 @@
+// Kernels of depth two: what the tests of the second level lose, of many tests of the first one at
+// once. Only speed makes them longer than a loop over pairs of tests.
+#pragma once
+
+#include "odtcheck_rows.hpp"
+
+namespace {
+
+// ---- depth two: both sides of a test may be split once more
+
+constexpr size_t kLanes = 32;  // tests of the first level that are tried in one pass over the rows
+constexpr size_t kAtOnce = 8;  // of a feature, before the stairs are looked at again
+
+struct Test {
+  size_t f, t;  // feature, and how many rows go left
+};
+
+// Up to 32 tests of the first level. A sum is kept per block and lane, as the block of a class is
+// the loss of that class less the loss of class 0: a leaf loses that of class 0 and the least of 0
+// and the sums. Where leaves have a least size, one block more counts rows. `Value` is wide enough
+// for the sums of all rows.
+template <class Value>
+struct Batch {
+  const View& v;
+  size_t classes, blocks;
+  Value least;
+  vector<Value> delta;                  // per kind and block
+  vector<Index> pattern;                // per row: which tests it goes left at, as a row of `mask`
+  vector<Value> mask;                   // per pattern and lane: -1 left, 0 right
+  vector<Value> all, total, in, below;  // sums of all rows, and of those on the left
+  Value best[2][2][kLanes];  // [leaves of any size, of the least][side]: two leaves; 1: none
+
+  Batch(const Problem& p, const View& view, Int size)
+      : v(view),
+        classes(p.classes.size() - 1),
+        blocks(classes + (size > 1)),
+        least(static_cast<Value>(std::min<Int>(size, static_cast<Int>(view.rows()) + 1))),
+        pattern(view.rows()) {
+    for (const auto& loss : p.loss)
+      for (size_t k = 0; k < blocks; ++k)
+        delta.push_back(static_cast<Value>(k < classes ? loss[k + 1] - loss[0] : 1));
+    all.assign(blocks, 0);
+    for (Index kind : v.kind) add(all, 0, 1, kind);
+  }
+  void add(vector<Value>& to, size_t from, size_t step, Index kind) const {
+    for (size_t k = 0; k < blocks; ++k)
+      to[from + k * step] = static_cast<Value>(to[from + k * step] + delta[kind * blocks + k]);
+  }
+
+  void fill(const vector<Test>& tests) {
+    vector<std::uint32_t> sides(v.rows(), 0);
+    for (size_t l = 0, end; l < tests.size(); l = end) {  // tests of a feature, in order
+      std::uint32_t bits = 0;
+      for (end = l; end < tests.size() && tests[end].f == tests[l].f; ++end) bits |= 1u << end;
+      for (size_t at = 0, next = l; at < tests[end - 1].t; ++at) {
+        for (; tests[next].t <= at; ++next) bits &= ~(1u << next);
+        sides[v.order[tests[l].f][at]] |= bits;
+      }
+    }
+    std::unordered_map<std::uint32_t, Index> known;
+    vector<Value> sums;  // per pattern and block
+    mask.clear();
+    std::uint32_t last = 0;
+    Index id = 0;
+    for (Index row : v.order[tests[0].f]) {
+      if (mask.empty() || sides[row] != last) {
+        last = sides[row];
+        const auto found = known.emplace(last, static_cast<Index>(known.size()));
+        id = found.first->second;
+        for (size_t l = 0; found.second && l < kLanes; ++l)
+          mask.push_back(static_cast<Value>(last >> l & 1 ? -1 : 0));
+        sums.resize(known.size() * blocks, 0);
+      }
+      pattern[row] = id;
+      add(sums, id * blocks, 1, v.kind[row]);
+    }
+    total.assign(blocks * kLanes, 0);
+    for (size_t i = 0; i < known.size(); ++i)
+      for (size_t k = 0; k < blocks; ++k)
+        for (size_t l = 0; l < kLanes; ++l)
+          total[k * kLanes + l] = static_cast<Value>(total[k * kLanes + l] +
+                                                     (sums[i * blocks + k] & mask[i * kLanes + l]));
+    std::fill_n(&best[0][0][0], 4 * kLanes, Value{1});
+  }
+};
+
+// Every test of feature g on both sides of the tests of a batch; `look` says which places count.
+// First for two classes and leaves of any size, then for all else.
+template <class Value>
+WIDE void scan_two(Batch<Value>& b, size_t g, const char* look) {
+  Value in[kLanes] = {}, left[kLanes], right[kLanes], total[kLanes], below = 0;
+  for (size_t l = 0; l < kLanes; ++l) left[l] = right[l] = 0, total[l] = b.total[l];
+  const Value all = b.all[0];
+  const Index *order = b.v.order[g].data(), *pattern = b.pattern.data(), *kind = b.v.kind.data();
+  const Value *mask = b.mask.data(), *delta = b.delta.data();
+  bool any = false;
+  for (size_t at = 0; at + 1 < b.v.rows(); ++at) {
+    const Value d = delta[kind[order[at]]], *m = mask + size_t{pattern[order[at]]} * kLanes;
+    below = static_cast<Value>(below + d);
+    for (size_t l = 0; l < kLanes; ++l) in[l] = static_cast<Value>(in[l] + (d & m[l]));
+    if (!look[at + 1]) continue;
+    any = true;
+    const Value rest = static_cast<Value>(all - below);
+    for (size_t l = 0; l < kLanes; ++l) {
+      const Value a = in[l], w = static_cast<Value>(total[l] - a),
+                  c = static_cast<Value>(below - a), e = static_cast<Value>(rest - w);
+      left[l] = std::min<Value>(left[l],
+                                static_cast<Value>(std::min<Value>(a, 0) + std::min<Value>(w, 0)));
+      right[l] = std::min<Value>(right[l],
+                                 static_cast<Value>(std::min<Value>(c, 0) + std::min<Value>(e, 0)));
+    }
+  }
+  for (size_t l = 0; any && l < kLanes; ++l) {
+    b.best[0][0][l] = b.best[0][0][l] > 0 ? left[l] : std::min(b.best[0][0][l], left[l]);
+    b.best[0][1][l] = b.best[0][1][l] > 0 ? right[l] : std::min(b.best[0][1][l], right[l]);
+  }
+}
+
+template <class Value>
+WIDE void scan_many(Batch<Value>& b, size_t g, const char* look) {
+  b.in.assign(b.blocks * kLanes, 0);
+  b.below.assign(b.blocks, 0);
+  Value *in = b.in.data(), *below = b.below.data();
+  const Value *total = b.total.data(), *all = b.all.data();
+  for (size_t at = 0; at + 1 < b.v.rows(); ++at) {
+    const Index row = b.v.order[g][at];
+    const Value *m = &b.mask[size_t{b.pattern[row]} * kLanes],
+                *of = b.delta.data() + b.v.kind[row] * b.blocks;
+    for (size_t k = 0; k < b.blocks; ++k) {
+      const Value d = of[k];
+      if (!d) continue;
+      below[k] = static_cast<Value>(below[k] + d);
+      for (size_t l = 0; l < kLanes; ++l)
+        in[k * kLanes + l] = static_cast<Value>(in[k * kLanes + l] + (d & m[l]));
+    }
+    if (!look[at + 1]) continue;
+    // Both sides of this test on the left of those of the batch, and on the right of them.
+    const auto four = [&](size_t k, size_t l, Value* x) {
+      x[0] = in[k * kLanes + l];
+      x[1] = static_cast<Value>(total[k * kLanes + l] - x[0]);
+      x[2] = static_cast<Value>(below[k] - x[0]);
+      x[3] = static_cast<Value>(all[k] - below[k] - x[1]);
+    };
+    Value low[4][kLanes] = {}, x[4];
+    for (size_t k = 0; k < b.classes; ++k)
+      for (size_t l = 0; l < kLanes; ++l) {
+        four(k, l, x);
+        for (int i = 0; i < 4; ++i) low[i][l] = std::min(low[i][l], x[i]);
+      }
+    for (int side = 0; side < 2; ++side)
+      for (size_t l = 0; l < kLanes; ++l) {
+        const Value sum = static_cast<Value>(low[2 * side][l] + low[2 * side + 1][l]);
+        b.best[0][side][l] = std::min(b.best[0][side][l], sum);
+        if (b.blocks == b.classes) continue;
+        four(b.classes, l, x);
+        if (x[2 * side] >= b.least && x[2 * side + 1] >= b.least)
+          b.best[1][side][l] = std::min(b.best[1][side][l], sum);
+      }
+  }
+}
+
+// What some rows of one kind lose that go left, by class and feature from a first one on: `loss`
+// per class times how many they are. It is added up.
+WIDE void add_left(const std::uint64_t* rows, const Bits& bits, const vector<size_t>& features,
+                   size_t from, const vector<Int>& loss, Small* found, Small* sum) {
+  const size_t n = features.size(), words = bits.words;
+  for (size_t g = from; g < n; ++g) {
+    const std::uint64_t* left = bits.left.data() + features[g] * words;
+    int many = 0;
+    for (size_t w = 0; w < words; ++w) many += __builtin_popcountll(rows[w] & left[w]);
+    found[g] = many;
+  }
+  for (size_t c = 0; c < loss.size(); ++c) {
+    const Small each = static_cast<Small>(loss[c]);
+    Small* to = sum + c * n;
+    for (size_t g = from; each && g < n; ++g) to[g] += each * found[g];
+  }
+}
+
+// The least losses of the four quarters that a test makes with each later one, and with them of two
+// leaves on each side of both, `best`. `meet`: by class and test, what the rows lose that go left
+// at both.
+WIDE void quarters(const Small* meet, const Small* left, const Small* all, size_t classes, size_t n,
+                   size_t f, Small* low, Small* best) {
+  for (size_t q = 0; q < 4; ++q) std::fill_n(low + q * n, n, std::numeric_limits<Small>::max());
+  for (size_t c = 0; c < classes; ++c) {
+    const Small mine = left[c * n + f], others = all[c] - mine;
+    for (size_t g = f + 1; g < n; ++g) {
+      const Small a = meet[c * n + g], rest = left[c * n + g] - a;
+      low[g] = std::min<Small>(low[g], a);
+      low[n + g] = std::min<Small>(low[n + g], mine - a);
+      low[2 * n + g] = std::min<Small>(low[2 * n + g], rest);
+      low[3 * n + g] = std::min<Small>(low[3 * n + g], others - rest);
+    }
+  }
+  Small lower = best[f], upper = best[n + f];
+  for (size_t g = f + 1; g < n; ++g) {
+    const Small a = low[g], b = low[n + g], c = low[2 * n + g], d = low[3 * n + g];
+    lower = std::min<Small>(lower, a + b);
+    upper = std::min<Small>(upper, c + d);
+    best[g] = std::min<Small>(best[g], a + c);
+    best[n + g] = std::min<Small>(best[n + g], b + d);
+  }
+  best[f] = lower;
+  best[n + f] = upper;
+}
+
+}  // namespace
