@@ -9,8 +9,8 @@
 // evaluates the tree, and follows the certificate step by step. It does not search, and shares
 // nothing with the solver. docs/explanation/certificates.md proves the rules that it applies, by
 // the names in capitals below; docs/reference/proof.md has the format. Here is the judgement:
-// STAIR, POINTS, LEAF, TWO, SPLIT, INTERVAL, and what is claimed in the end. The files beside it read
-// the problem, sort rows, try pairs of tests fast, and follow rules on whole trees.
+// STAIR, POINTS, LEAF, TWO, SPLIT, INTERVAL, and what is claimed in the end. The files beside it
+// read the problem, sort rows, try pairs of tests fast, and follow rules on whole trees.
 //
 // Exit code: 0 certified (or sampled), 1 refused, 2 the files could not be read.
 #include "odtcheck_rules.hpp"
