@@ -28,6 +28,7 @@ class Trees:
     cost: Array
     tests: Array  # [tree, column]
     parted: Array
+    together: Array  # whether some path tests x0 and x1
 
 
 @dataclass(kw_only=True)
@@ -52,6 +53,7 @@ class World:
             cost=np.zeros(1),
             tests=np.zeros((1, len(self.columns)), dtype=int),
             parted=np.zeros(1, dtype=bool),
+            together=np.zeros(1, dtype=bool),
         )
 
     def trees(self, rows: tuple[int, ...], depth: int) -> Trees:
@@ -86,6 +88,9 @@ class World:
             return getattr(a, name)[pairs[0]] + getattr(b, name)[pairs[1]]
 
         tests = both("tests")
+        together = both("together")
+        if k < 2:
+            together |= tests[:, 1 - k] > 0
         tests[:, k] += 1
         apart = {0, 1} <= set(rows) and not ({0, 1} <= set(left) or {0, 1} <= set(right))
         return Trees(
@@ -95,6 +100,7 @@ class World:
             cost=both("cost") + (k + 1) * self.weights[list(rows)].sum(),
             tests=tests,
             parted=both("parted") | apart,
+            together=together,
         )
 
 
@@ -130,7 +136,8 @@ def drawn(rng: random.Random, of: World, all_trees: Trees) -> tuple[str, Array]:
     """A rule, and which trees keep it."""
     total, mass = of.weights.sum(), (of.weights * of.group).sum()
     uses = all_trees.tests > 0
-    kind = rng.choice(["cost", "tests", "uses", "same", "group", "group", "above", "gap", "either"])
+    kinds = ["cost", "tests", "uses", "same", "group", "group", "above", "gap", "either", "paths"]
+    kind = rng.choice(kinds)
     if kind == "cost" and all(max(cells) < 2 for cells in of.columns.values()):  # else paid once
         bound = round(between(rng, all_trees.cost / total), 6)
         return f"expected_cost <= {bound:.6f}", all_trees.cost / total <= bound + 1e-12
@@ -143,6 +150,8 @@ def drawn(rng: random.Random, of: World, all_trees: Trees) -> tuple[str, Array]:
         if rng.random() < 0.5:
             return "same_leaf(0, 1)", ~all_trees.parted
         return "different_leaf(0, 1)", all_trees.parted
+    if kind == "paths":
+        return "forall path: not (uses(x0) and uses(x1))", ~all_trees.together
     lost = all_trees.group / mass
     bound = round(between(rng, lost), 7)
     if kind == "above":
