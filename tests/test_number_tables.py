@@ -136,7 +136,19 @@ def drawn(rng: random.Random, of: World, all_trees: Trees) -> tuple[str, Array]:
     """A rule, and which trees keep it."""
     total, mass = of.weights.sum(), (of.weights * of.group).sum()
     uses = all_trees.tests > 0
-    kinds = ["cost", "tests", "uses", "same", "group", "group", "above", "gap", "either", "paths"]
+    kinds = [
+        "cost",
+        "tests",
+        "uses",
+        "same",
+        "all",
+        "group",
+        "group",
+        "above",
+        "gap",
+        "either",
+        "paths",
+    ]
     kind = rng.choice(kinds)
     if kind == "cost" and all(max(cells) < 2 for cells in of.columns.values()):  # else paid once
         bound = round(between(rng, all_trees.cost / total), 6)
@@ -152,6 +164,10 @@ def drawn(rng: random.Random, of: World, all_trees: Trees) -> tuple[str, Array]:
         return "different_leaf(0, 1)", all_trees.parted
     if kind == "paths":
         return "forall path: not (uses(x0) and uses(x1))", ~all_trees.together
+    if kind == "all":
+        lost = all_trees.loss / total
+        bound = max(round(between(rng, lost), 7), 0)
+        return f"mse <= {bound:.7f}", lost <= bound
     lost = all_trees.group / mass
     bound = round(between(rng, lost), 7)
     if kind == "above":
@@ -227,3 +243,22 @@ def solved(one: Case) -> str:
 def test_the_optimum_is_that_of_all_trees() -> None:
     found = [solved(case(seed)) for seed in range(scaled(1500, least=60))]
     assert {"optimal", "infeasible"} <= set(found)
+
+
+def test_no_tree_below_a_bound_on_the_whole_loss_is_said_to_be_none() -> None:
+    """Trees that keep the bound of the group, and lose more than all rows may, are no answers."""
+    rows = {
+        "a": [1, 0, 0, 1, 0, 0, 0, 1, 1, 0, 1, 0, 1],
+        "b": [0, 0, 0, 1, 1, 0, 1, 1, 0, 0, 0, 0, 1],
+        "c": [1, 1, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0],
+        "y": [1, 1, 1, 0, 0, 1, 1, 0, 1, 1, 1, 1, 1],
+        "member": [1, 1, 0, 0, 0, 0, 1, 1, 1, 0, 1, 1, 1],
+    }
+    spec = (
+        "data frame target y: number drop member group g = member = 1 tree depth <= 3"
+        " minimize mse rule few: mse(g) <= 0.07414 rule all: mse <= {}"
+    )
+    tight = odtdsl.solve(spec.format(0.08286), using="exact", frame=rows)
+    assert tight.status == "infeasible"
+    loose = odtdsl.solve(spec.format(0.2), using="exact", frame=rows)
+    assert loose.objective == pytest.approx(0.1)

@@ -305,15 +305,16 @@ double OutputFronts::least_mix(const NumberFront& front, const OutputPairs::Mix&
   return least;
 }
 
-// The best tree of both sides by their scans; it is the answer so far if it keeps all rules.
+// The best tree of both sides by their scans; it is the answer so far if it loses less than `room`
+// and keeps all rules.
 OutputPairs::Sums OutputFronts::propose(const OutputPairs::Column& column,
                                         const OutputPairs::Mix& mix,
-                                        const OutputPairs::Scan scans[2]) {
+                                        const OutputPairs::Scan scans[2], double room) {
   OutputPairs& pairs = lane_.pairs();
   OutputPairs::Sums sums;
   Plan plans[2];
   for (int s = 0; s < 2; ++s) plans[s] = pairs.plan_of(pairs.tree(sides_[s], mix, scans[s], sums));
-  if (!(sums.loss < best)) return sums;
+  if (!(sums.loss < std::min(best, room))) return sums;
   for (const Cap& cap : caps_)
     if (sums.measure[cap.measure] > cap.at_most) return sums;
   const Plan plan = Plan::split(static_cast<int>(column.feature), column.bound, std::move(plans[0]),
@@ -345,7 +346,7 @@ bool OutputFronts::mixed(const OutputPairs::Column& column, const OutputAsk& ask
     return least - mix_bound(trial) < std::min(room, best - tolerance_);
   };
   if (multiple_ > 0 && !open(scan(1, multiplied_, multiple_))) return false;
-  OutputPairs::Sums low = propose(column, {}, scans_);
+  OutputPairs::Sums low = propose(column, {}, scans_, room);
   const Cap* tight = nullptr;
   double most = 0;
   for (const Cap& cap : caps_) {
@@ -357,7 +358,7 @@ bool OutputFronts::mixed(const OutputPairs::Column& column, const OutputAsk& ask
   if (tight == nullptr) return true;
   const std::size_t m = tight->measure;
   if (scan(0, m, 1) > tight->at_most) return false;
-  OutputPairs::Sums high = propose(column, trial, mixed_scans_);
+  OutputPairs::Sums high = propose(column, trial, mixed_scans_, room);
   for (int turn = 0; turn < kTurns; ++turn) {
     const double multiple = (high.loss - low.loss) / (low.measure[m] - high.measure[m]);
     if (!(multiple > 0) || !(multiple < kUnbounded)) return true;
@@ -367,7 +368,7 @@ bool OutputFronts::mixed(const OutputPairs::Column& column, const OutputAsk& ask
     if (!open(least)) return false;
     mix = trial;
     if (least >= known - 1e-9 * std::fabs(known)) break;
-    OutputPairs::Sums one = propose(column, trial, mixed_scans_);
+    OutputPairs::Sums one = propose(column, trial, mixed_scans_, room);
     (one.measure[m] > tight->at_most ? low : high) = std::move(one);
   }
   std::swap(scans_, mixed_scans_);

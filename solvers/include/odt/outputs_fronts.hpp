@@ -191,7 +191,7 @@ class OutputFronts {
   double mix_bound(const OutputPairs::Mix& mix) const;
   double least_mix(const NumberFront& front, const OutputPairs::Mix& mix) const;
   OutputPairs::Sums propose(const OutputPairs::Column& column, const OutputPairs::Mix& mix,
-                            const OutputPairs::Scan scans[2]);
+                            const OutputPairs::Scan scans[2], double room);
   bool mixed(const OutputPairs::Column& column, const OutputAsk& asked, double room,
              OutputPairs::Mix& mix);
   bool sized(std::size_t rows) const { return rows >= leaf_rows_; }
