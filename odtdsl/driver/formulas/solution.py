@@ -86,7 +86,8 @@ def refuse_other_files(text: str, path: Path) -> None:
 
 _IS_LP = re.compile(r"^\s*(minimi[sz]e|maximi[sz]e)\s*$", re.IGNORECASE | re.MULTILINE)
 _IS_PROGRAM = re.compile(
-    rf"{_IS_LP.pattern}|^NAME\b.*\n(OBJSENSE|ROWS)|^ROWS\s*$|^p w?cnf |^\* #variable=|^solve \w+",
+    rf"{_IS_LP.pattern}|^NAME\b.*\n(OBJSENSE|ROWS)|(?-i:^ROWS\s*$)"
+    r"|^p w?cnf |^\* #variable=|^solve \w+",
     re.IGNORECASE | re.MULTILINE,
 )
 
