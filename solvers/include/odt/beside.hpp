@@ -78,7 +78,9 @@ class Turns {
       return;
     }
     // A lane that took more than its turn, in one long step, gives as much.
-    const double times = bounded_ && turn_ == favoured_ ? times_ : 1;
+    const double times = closing_                         ? (turn_ == 0 ? kClosing : 1)
+                         : bounded_ && turn_ == favoured_ ? times_
+                                                          : 1;
     const auto slice =
         static_cast<std::uint64_t>(part_ * times * static_cast<double>(slice_[turn_]));
     if (turn_ == 1) part_ = std::min(1.0, 2 * part_);
@@ -97,6 +99,8 @@ class Turns {
   void wait_for_bound(std::uint64_t work) { patience_ = work; }
   // Lane 0 has a bound.
   void bounded() { bounded_.store(true, std::memory_order_relaxed); }
+  // Lane 0 has nearly closed the gap, and gets most of the turns from now on.
+  void closing() { closing_.store(true, std::memory_order_relaxed); }
   // The other lane goes on alone.
   void leave() {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -105,6 +109,8 @@ class Turns {
   }
 
  private:
+  static constexpr double kClosing = 5;
+
   // Until it is the lane's turn again.
   void hand_over(std::unique_lock<std::mutex>& lock, int lane) {
     wake_.notify_all();
@@ -119,7 +125,7 @@ class Turns {
   std::atomic<std::uint64_t> until_;
   int turn_, favoured_ = 0;
   bool leading_;
-  std::atomic<bool> alone_{false}, bounded_{false};
+  std::atomic<bool> alone_{false}, bounded_{false}, closing_{false};
 };
 
 }  // namespace odt

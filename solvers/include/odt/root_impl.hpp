@@ -150,7 +150,13 @@ class Root {
   void raise_bound(Loss bound) {
     if (bound <= answer_.bound) return;
     answer_.bound = bound;
-    if (control_.turns) control_.turns->bounded();
+    if (control_.turns) {
+      control_.turns->bounded();
+      // A proof that has come so far needs the rest of the work more than a search for trees does.
+      if (answer_.value < kInfinite &&
+          bound + data_.loss.offset >= 3 * ((answer_.value + data_.loss.offset) / 4))
+        control_.turns->closing();
+    }
     control_.bound(result_.timeline, bound + data_.loss.offset);
   }
 
