@@ -249,6 +249,28 @@ def test_only_optimal_trees_are_certified() -> None:
         replace(better, model=worse.model).certify()
 
 
+@pytest.mark.parametrize("end", ["\u2028", "\x0b", "\x0c", "\x1c", "\x85", "\r"])
+def test_no_line_is_hidden_from_the_checker(end: str, tmp_path: Path) -> None:
+    """The certificate of a spec without a feature, whose line only looks as if it were there."""
+    frame: dict[str, list[Any]] = {"a": [0, 0, 1, 1, 0, 1], "b": [0, 1, 1, 0, 1, 1]}
+    frame["y"] = ["xy"[one] for one in frame["b"]]
+    spec = "data frame target y: class tree depth <= 1 minimize errors"
+    path, whole = tmp_path / "a.cert", tmp_path / "whole.cert"
+    worse = odtdsl.solve(f"{spec} drop b", frame=frame, using="exact", proof=path)
+    odtdsl.solve(spec, frame=frame, using="exact", proof=whole)
+    _, text, steps = pieces(path)
+    hidden = pieces(whole)[1].replace(
+        b"feature\tnumber\tb", f"made\t{end}feature\tnumber\tb".encode()
+    )
+    lines = [one for one in hidden.splitlines(True) if not one.startswith((b"split", b"leaf\t"))]
+    lines += [one for one in text.splitlines(True) if one.startswith((b"split", b"leaf\t"))]
+    forged = b"".join(lines)
+    path.write_bytes(MAGIC + f"{len(forged)}\n".encode() + forged + steps)
+    assert checked(path).returncode == 0
+    with pytest.raises(odtdsl.OdtError, match="P104"):
+        odtdsl.check_proof(path, spec, worse, frame=frame)
+
+
 def test_what_is_not_covered_is_said_by_the_names_of_its_rules(tmp_path: Path) -> None:
     frame: dict[str, Any] = {"a": [1, 2, 3, 4, 5, 6], "b": list("xyxyxz"), "y": list("ababab")}
     for rule, reason in (

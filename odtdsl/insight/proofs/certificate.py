@@ -143,7 +143,10 @@ def verify(analysis: Analysis, path: Path, sample: str | None = None) -> Checked
     size = int(head) if head.isdigit() and len(head) < 10 else -1
     if size < 0 or size > len(rest):
         raise error("P102", "the certificate is cut short")
-    theirs = rest[:size].decode("utf-8", "replace")
+    try:
+        theirs = rest[:size].decode("utf-8")
+    except UnicodeDecodeError:
+        raise error("P102", "the text of the certificate is not in UTF-8") from None
     only = named_only(theirs)
     if only is not None:
         names = (rule.name for rule in analysis.problem.rules)
@@ -185,8 +188,9 @@ def verify(analysis: Analysis, path: Path, sample: str | None = None) -> Checked
 def _same(theirs: str, mine: str, analysis: Analysis) -> None:
     """Check that the problem of a certificate is that of the spec."""
     skipped = ("made\t", "leaf\t", "split\t")
-    there = [line for line in theirs.splitlines() if not line.startswith(skipped)]
-    here = [line for line in mine.splitlines() if not line.startswith(skipped)]
+    # As `odtcheck` parts lines: what ends one elsewhere, such as U+2028, would hide lines from it.
+    there = [line for line in theirs.split("\n") if not line.startswith(skipped)]
+    here = [line for line in mine.split("\n") if not line.startswith(skipped)]
     if there == here:
         return
     odd = [line for line in there if line not in here], [line for line in here if line not in there]

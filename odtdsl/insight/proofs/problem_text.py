@@ -238,7 +238,7 @@ def _rules(core: Core, made: Ruled) -> Iterator[tuple[str, ...]]:
 
 def named_only(text: str) -> frozenset[str] | None:
     """The rules that the text of a problem is about, as it writes them; None if of all."""
-    for line in text.splitlines():
+    for line in text.split("\n"):
         word, *names = line.split("\t")
         if word == "only":
             return frozenset(names)
