@@ -221,3 +221,21 @@ def test_outputs_under_rules_are_certified(seed: int, tmp_path: Path) -> None:
             path.write_bytes(MAGIC + f"{len(forged)}\n".encode() + forged + steps)
             with pytest.raises(odtdsl.OdtError, match="P104"):
                 odtdsl.check_proof(path, spec, result, frame=frame)
+
+
+def test_numbers_behind_conditions_on_outputs_are_refused(tmp_path: Path) -> None:
+    """The conditions would have factors of fewer numbers than there are."""
+    path = tmp_path / "a.cert"
+    frame: dict[str, Any] = {"a": [1, 2, 3, 4], "y": [1, 2, 4, 8], "z": [1, 2, 3, 5]}
+    spec = "data frame target y, z: number tree depth <= 1 minimize mse rule r: forall leaf: y <= z"
+    odtdsl.solve(spec, frame=frame, using="exact", proof=path)
+    _, text, steps = pieces(path)
+    lines = text.splitlines(True)
+    at = [k for k, line in enumerate(lines) if line.startswith(b"number")]
+    (told,) = (k for k, line in enumerate(lines) if line.startswith(b"outputs"))
+    for first in range(len(at)):
+        moved = [line for k, line in enumerate(lines) if k not in at[first:]]
+        moved.insert(told + 1 - len(at[first:]), b"".join(lines[k] for k in at[first:]))
+        forged = b"".join(moved)
+        path.write_bytes(MAGIC + f"{len(forged)}\n".encode() + forged + steps)
+        assert checked(path).returncode == 2

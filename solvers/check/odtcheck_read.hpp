@@ -451,6 +451,7 @@ Problem read_problem(const string& text) {
     else if (word == "leaf rows" && one)
       p.leaf_rows = integer(line[1]);
     else if (word == "number" && line.size() == 4) {
+      need(p.pieces.empty(), "a number stands behind the conditions on outputs");
       p.numbers.push_back({line[1], integer(line[2]), 0, number(line[3])});
       need(p.numbers.back().scale > 0 && p.numbers.back().parts > 0, "a number is not scaled");
     } else if (word == "outputs") {
