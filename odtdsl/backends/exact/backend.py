@@ -24,6 +24,7 @@ from odtdsl.backends.base import (
 from odtdsl.backends.exact.lowering import (
     Features,
     Losses,
+    any_tree_will_do,
     deepest_of,
     demands,
     features,
@@ -138,7 +139,7 @@ class Exact(BackEnd):
                 return (LATE_START,)
             return (VECTOR_START if takes_vectors(core) else BRIEF_START,)
         if not self.grows(core):
-            return (BRIEF_START,)
+            return (LATE_START if any_tree_will_do(core) else BRIEF_START,)
         return () if suits_counts(core) else (LATE_START,)
 
     def grows(self, core: Core) -> bool:

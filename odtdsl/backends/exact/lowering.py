@@ -34,6 +34,8 @@ MAX_LOSS_SUM = 2**53
 
 MAX_ENGINE_CLASSES = 255
 
+MOST_CELLS = 2**20
+"""Rows times thresholds up to which a search under no rule needs no tree to begin with."""
 MOST_BITS = 2**32
 """Rows times tests that the search over bit sets may hold."""
 
@@ -262,6 +264,15 @@ def suits_counts(core: Core) -> bool:
         return False
     tests = [int(tests_at(f, core.filters, 0).sum()) for f in core.families]
     return core.n_classes <= 8 and max(tests, default=0) < 32 and 0 < sum(tests) <= 600
+
+
+def any_tree_will_do(core: Core) -> bool:
+    """Whether no rule keeps a tree out, and cells are so few that the search meets one at once."""
+    if core.clauses or any(True for _ in demands(core)):
+        return False
+    if not all(isinstance(stage, LinearStage) for stage in core.objective):
+        return False
+    return core.n_rows * sum(family.n_tests for family in core.families) <= MOST_CELLS
 
 
 def _leaf_bound(atom: Linear) -> int | None:
