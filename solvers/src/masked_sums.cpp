@@ -25,6 +25,15 @@ ODT_INLINE void add_blocks(const MaskedRows& in, std::size_t block, double* a, d
 
 }  // namespace
 
+ODT_CLONES void differences(const double* a, const double* b, std::size_t n, double* out) {
+  for (std::size_t j = 0; j < n; j += kLanes) {
+    Lanes x, y;
+    load(x, a + j);
+    load(y, b + j);
+    store(x - y, out + j);
+  }
+}
+
 ODT_CLONES void add_masked_two(const MaskedRows& in, std::size_t block, double* a, double* b) {
   for (; block + 4 <= in.blocks; block += 4) add_blocks<4>(in, block, a, b);
   for (; block < in.blocks; ++block) add_blocks<1>(in, block, a, b);

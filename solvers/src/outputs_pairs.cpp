@@ -85,14 +85,6 @@ ODT_CLONES double largest_sum(const double* a, const double* b, std::size_t n) {
 }
 
 // Whole blocks of lanes.
-ODT_CLONES void differences(const double* a, const double* b, std::size_t n, double* out) {
-  for (std::size_t j = 0; j < n; j += kLanes) {
-    Lanes x, y;
-    load(x, a + j);
-    load(y, b + j);
-    store(x - y, out + j);
-  }
-}
 ODT_CLONES void add_to(double* a, const double* b, std::size_t n) {
   for (std::size_t j = 0; j < n; j += kLanes) {
     Lanes x, y;

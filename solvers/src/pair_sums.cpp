@@ -12,15 +12,6 @@ namespace {
 
 constexpr std::size_t kSquares = 2, kCounts = 3;  // their places in Moments
 
-ODT_CLONES void minus(const double* a, const double* b, std::size_t n, double* out) {
-  for (std::size_t j = 0; j < n; j += kLanes) {
-    Lanes x, y;
-    load(x, a + j);
-    load(y, b + j);
-    store(x - y, out + j);
-  }
-}
-
 struct ScoreRow {
   std::size_t column, stride;
   const double *w, *s, *n;  // pair sums with the columns of lanes
@@ -201,25 +192,26 @@ void PairSums::add(const RegressionView& view, Sums& out) {
     if (n) add_masked_one(in.behind(kCounts), k / kLanes, n);
     if (direct) continue;
     const std::size_t first = k / kLanes * kLanes;
-    if (n) minus(out.one_n.data() + first, n + first, stride_ - first, n + first);
-    minus(out.one_w.data() + first, w + first, stride_ - first, w + first);
-    minus(out.one_s.data() + first, s + first, stride_ - first, s + first);
+    if (n) differences(out.one_n.data() + first, n + first, stride_ - first, n + first);
+    differences(out.one_w.data() + first, w + first, stride_ - first, w + first);
+    differences(out.one_s.data() + first, s + first, stride_ - first, s + first);
   }
 }
 
 void PairSums::subtract(const Sums& from, const Sums& part, Sums& out) const {
   reserve(out);
-  minus(from.one_w.data(), part.one_w.data(), stride_, out.one_w.data());
-  minus(from.one_s.data(), part.one_s.data(), stride_, out.one_s.data());
+  differences(from.one_w.data(), part.one_w.data(), stride_, out.one_w.data());
+  differences(from.one_s.data(), part.one_s.data(), stride_, out.one_s.data());
   for (std::size_t k = 0; k < columns_; ++k) {
     out.one_q.data()[k] = from.one_q.data()[k] - part.one_q.data()[k];
     const std::size_t first = k * stride_ + k / kLanes * kLanes,
                       count = stride_ - k / kLanes * kLanes;
-    minus(from.w.data() + first, part.w.data() + first, count, out.w.data() + first);
-    minus(from.s.data() + first, part.s.data() + first, count, out.s.data() + first);
-    if (counts_) minus(from.n.data() + first, part.n.data() + first, count, out.n.data() + first);
+    differences(from.w.data() + first, part.w.data() + first, count, out.w.data() + first);
+    differences(from.s.data() + first, part.s.data() + first, count, out.s.data() + first);
+    if (counts_)
+      differences(from.n.data() + first, part.n.data() + first, count, out.n.data() + first);
   }
-  if (counts_) minus(from.one_n.data(), part.one_n.data(), stride_, out.one_n.data());
+  if (counts_) differences(from.one_n.data(), part.one_n.data(), stride_, out.one_n.data());
   out.all = from.all;
   out.all.subtract(part.all);
 }

@@ -42,4 +42,7 @@ struct MaskedRows {
 void add_masked_one(const MaskedRows& in, std::size_t block, double* sums);
 void add_masked_two(const MaskedRows& in, std::size_t block, double* a, double* b);
 
+// One list of numbers less another, in whole blocks of lanes.
+void differences(const double* a, const double* b, std::size_t n, double* out);
+
 }  // namespace odt
