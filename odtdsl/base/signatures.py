@@ -49,4 +49,9 @@ def begins(path: Path, beginnings: Iterable[bytes]) -> bool:
     return False
 
 
-__all__ = ["begins", "is_ours"]
+def is_proof(content: bytes) -> bool:
+    """Whether some bytes begin as a proof or a certificate."""
+    return any(re.match(_BEGINNINGS[what], content) for what in ("a proof", "a certificate"))
+
+
+__all__ = ["begins", "is_ours", "is_proof"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from odtdsl.backends.auto.backend import Choice, choose
 from odtdsl.backends.base import Support
-from odtdsl.backends.needs import OBJECTIVE, Need, needs
+from odtdsl.backends.needs import OBJECTIVE, SKELETON, Need, needs
 from odtdsl.backends.quotients import place_of
 from odtdsl.backends.registry import back_end
 from odtdsl.base.back_ends import AUTO, names, proves
@@ -55,15 +55,11 @@ def refused(choice: Choice, wish: str, source: Source | None) -> OdtError:
     helps = tuple(
         f"`using {name}` can" + ("" if proving else ", without a proof") for name in proving or can
     )
-    who = f"`{wish}`" if wish != AUTO else None
     return OdtError(
         [
             Diagnostic(
                 code="B102",
-                message=f"{need.described} cannot be expressed"
-                f" by {who or 'a back end that proves its answer'}"
-                if of_form
-                else f"{need.subject} is beyond {who or 'every back end that proves its answer'}",
+                message=_message(need, of_form, wish),
                 labels=_labels(need, source),
                 notes=tuple(reasons),
                 helps=helps,
@@ -74,11 +70,21 @@ def refused(choice: Choice, wish: str, source: Source | None) -> OdtError:
     )
 
 
+def _message(need: Need, of_form: bool, wish: str) -> str:
+    if of_form:
+        who = f"`{wish}`" if wish != AUTO else "a back end that proves its answer"
+        return f"{need.described} cannot be expressed by {who}"
+    who = f"`{wish}`" if wish != AUTO else "every back end that proves its answer"
+    return f"{need.subject} is beyond {who}"
+
+
 def _labels(need: Need, source: Source | None) -> tuple[Label, ...]:
-    """Where the spec has what a back end lacks."""
-    if need.origin.span.start >= 0 or source is None:
-        return (Label(span=need.origin.span),) if need.origin.span.start >= 0 else ()
-    kinds = (ast.Objective,) if need.origin == OBJECTIVE else (ast.Tree, ast.Diagram)
+    """Where the spec has what a back end lacks: in a rule, or the skeleton or objective."""
+    if need.origin.span.start >= 0:
+        return (Label(span=need.origin.span),)
+    kinds = {SKELETON: (ast.Tree, ast.Diagram), OBJECTIVE: (ast.Objective,)}.get(need.origin, ())
+    if source is None or not kinds:
+        return ()
     found = [one.span for one in parse(source).statements if isinstance(one, kinds)]
     return tuple(Label(span=span) for span in found[:1])
 

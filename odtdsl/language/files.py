@@ -7,6 +7,7 @@ from pathlib import Path
 
 from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.base.files import read_bytes
+from odtdsl.base.signatures import is_proof
 from odtdsl.base.source import Source
 
 MAX_BYTES = 300_000
@@ -76,7 +77,7 @@ def _content(file: Path, shown: str) -> bytes:
 def _other(file: Path, content: bytes, shown: str) -> OdtError | None:
     """What a command takes besides a spec, given in its place."""
     suffix = file.suffix.lower()
-    if content.startswith((b"ODTCERT1", b"c odt proof ")):
+    if is_proof(content):
         return error(
             "F008",
             f"`{shown}` is a proof, not a spec",

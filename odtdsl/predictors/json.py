@@ -38,6 +38,7 @@ import numpy as np
 from odtdsl.base import files
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error, shortened
 from odtdsl.base.files import write_text
+from odtdsl.base.signatures import is_proof
 from odtdsl.datasets.dataset import ColumnType, Day, Kind, OfDate, Value
 from odtdsl.datasets.request import ORDERS
 from odtdsl.predictors.nodes import (
@@ -141,7 +142,7 @@ def parsed(data: str | bytes, name: str) -> object:
         raise error(
             "F202", f"{name} is larger than {MAX_BYTES // 1000000} MB, the limit for a model"
         )
-    if isinstance(data, bytes) and data.startswith((b"ODTCERT1", b"c odt proof ")):
+    if isinstance(data, bytes) and is_proof(data):
         helps = (f"check it with its spec: `odt audit spec.odt tree.json --proof {name}`",)
         raise error("F203", f"{name} is a proof, not a model", helps=helps)
     try:

@@ -19,7 +19,7 @@ def lines(found: Evaluation, stages: Sequence[str] = ()) -> Iterator[str]:
     yield from _measures([first, *groups], found)
     if found.left_beside:
         yield ""
-        yield "no greedy tree and CART beside: they take long on so many rows; --beside grows them"
+        yield "no greedy tree or CART beside: on so many rows they take long; --beside grows them"
     if found.groups:
         yield ""
         yield "groups of the spec:"

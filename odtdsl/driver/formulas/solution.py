@@ -87,7 +87,7 @@ def refuse_other_files(text: str, path: Path) -> None:
 _IS_LP = re.compile(r"^\s*(minimi[sz]e|maximi[sz]e)\s*$", re.IGNORECASE | re.MULTILINE)
 _IS_PROGRAM = re.compile(
     rf"{_IS_LP.pattern}|^NAME\b.*\n(OBJSENSE|ROWS)|(?-i:^ROWS\s*$)"
-    r"|^p w?cnf |^\* #variable=|^solve \w+",
+    r"|^p w?cnf |^\* #variable=|^solve (minimize|maximize|satisfy)\b",
     re.IGNORECASE | re.MULTILINE,
 )
 
