@@ -364,6 +364,38 @@ def _fails(token: str, cut: bytes) -> bytes:
     raise RuntimeError("not here")
 
 
+@pytest.mark.parametrize("gone", [False, True])
+def test_answers_that_are_cancelled_as_they_are_fetched_lose_nothing(
+    client: Any, monkeypatch: pytest.MonkeyPatch, gone: bool
+) -> None:
+    """A scheduler that dies does so too: `Future.result` raises though the future was finished."""
+    from distributed import Future
+    from distributed.client import FutureCancelledError
+
+    fetch = Future.result
+    cancelled: list[str] = []
+
+    def result(self: Any, timeout: float | None = None) -> Any:
+        if str(self.key).startswith("odtdsl-") and (gone or len(cancelled) < 3):
+            cancelled.append(self.key)
+            if gone:
+                monkeypatch.setattr(client, "status", "closed")
+            raise FutureCancelledError(self.key, "scheduler-connection-lost")
+        return fetch(self, timeout)
+
+    rows = noise(400, 6)
+    alone = odtdsl.solve(SPEC, frame=rows)
+    monkeypatch.setattr(Future, "result", result)
+    found = odtdsl.solve(SPEC, frame=rows, client=client)
+    monkeypatch.undo()
+    assert cancelled
+    assert found.tree is not None
+    if gone:
+        assert (found.status, "B111" in codes(found)) == ("feasible", True)
+    else:
+        assert (found.status, found.objective) == (alone.status, alone.objective)
+
+
 def test_a_cluster_without_work_is_told(client: Any) -> None:
     found = odtdsl.solve(SPEC.replace("4", "2"), frame=noise(60, 2), client=client)
     assert found.status == "optimal"

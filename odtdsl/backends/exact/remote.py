@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import replace
 from importlib.metadata import version
 from queue import Empty, SimpleQueue
@@ -92,6 +93,10 @@ class Exchange:
             answers = [] if self.cluster.lost else self._taken()
         except (OSError, TimeoutError) as failure:
             self.cluster.lost = f"its scheduler does not answer ({failure})"
+        except Exception as failure:
+            if self.client.status == "running":
+                raise
+            self.cluster.lost = f"its scheduler is gone ({failure})"
         if self.cluster.lost:
             return None
         return EACH * self._threads, answers
@@ -177,6 +182,8 @@ class Exchange:
             except TimeoutError:  # its worker died with the answer; it is worked out again
                 self._watch(number)
                 return None
+            except CancelledError as cancelled:  # meanwhile, as its scheduler goes
+                why = str(cancelled)
         elif future.status == "error":
             failure = future.exception()
             why = f"a worker failed ({type(failure).__name__}: {failure})"
