@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 from tiny_tables import Column, Leaf, Model, Split, TinyTable
 
@@ -76,6 +77,7 @@ def place(tiny: TinyTable, split: Split, rules: Sequence[Rule]) -> Fraction | No
     return near[0] if near else None
 
 
+@cache
 def digits(value: Fraction) -> int:
     """Digits after the point."""
     return next(many for many in range(20) if (value * 10**many).denominator == 1)
@@ -91,6 +93,8 @@ class RuleChecker:
         self.tiny, self.rules = tiny, rules
         self.local = [rule for rule in rules if rule.scope != "model" and rule.column is None]
         self.known: dict[Leaf | Split, bool] = {}
+        self.places: dict[tuple[int, object, object], Fraction | None] = {}
+        """By column and values, where thresholds stand of which no rule speaks."""
 
     def admits(self, model: Model) -> bool:
         places = (*model.splits, *model.leaves)
@@ -109,8 +113,17 @@ class RuleChecker:
     def _placed(self, at: Leaf | Split) -> bool:
         if isinstance(at, Leaf) or not self.tiny.columns[at.test.column].ranked:
             return True
-        self.tiny.placed[at] = place(self.tiny, at, self.rules)
+        self.tiny.placed[at] = self._place(at)
         return self.tiny.placed[at] is not None
+
+    def _place(self, at: Split) -> Fraction | None:
+        column = at.test.column
+        if any(rule.column == column for rule in self.rules):
+            return place(self.tiny, at, self.rules)
+        key = (column, at.test.low, at.test.high)
+        if key not in self.places:
+            self.places[key] = place(self.tiny, at, ())
+        return self.places[key]
 
 
 # ---- numbers of a model

@@ -7,6 +7,7 @@ language reference and uses nothing of the package.
 from __future__ import annotations
 
 import random
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -23,6 +24,7 @@ GRID = tuple(Fraction(i, 8) for i in range(-8, 49))
 """Thresholds enough: all values, candidates and bounds of rules are multiples of a quarter."""
 TENTHS = tuple(Fraction(i, 10) for i in range(-10, 61))
 """One lies between any two neighbours of the grid: the shortest decimals are among both."""
+PLACES = sorted({*GRID, *TENTHS})
 
 
 @dataclass(eq=False, kw_only=True)
@@ -48,6 +50,13 @@ class Column:
         if self.kind == "ordered":
             return [None if x is None else Fraction(LEVELS.index(str(x))) for x in self.cells]
         return [None if x is None else Fraction(x) for x in self.cells]  # type: ignore[arg-type]
+
+    @cached_property
+    def order(self) -> tuple[list[Fraction], list[int | None]]:
+        """The distinct numbers from the least up, and of each row which of them it has."""
+        distinct = sorted({x for x in self.numbers if x is not None})
+        at = {x: i for i, x in enumerate(distinct)}
+        return distinct, [None if x is None else at[x] for x in self.numbers]
 
     @cached_property
     def sides(self) -> tuple[bool | None, ...]:
@@ -323,7 +332,7 @@ class TinyTable:
             return [Fraction(level) for level in range(int(test.low), int(test.high))]
         if column.place != "midpoints":
             return [t for t in column.cuts if test.low <= t < test.high]
-        return sorted(t for t in {*GRID, *TENTHS} if test.low <= t < test.high)
+        return PLACES[bisect_left(PLACES, test.low) : bisect_left(PLACES, test.high)]
 
 
 def decimal(value: Fraction) -> str:
@@ -339,9 +348,10 @@ def _tests(index: int, column: Column, rows: list[int]) -> Iterator[Test]:
     (bins) and no missing cell, the test of the first says all.
     """
     if column.ranked:
-        values = sorted({x for row in rows if (x := column.numbers[row]) is not None})
-        for low, high in pairwise(values):
-            yield Test(column=index, kind="<=", low=low, high=high)
+        distinct, ranks = column.order
+        here = sorted({rank for row in rows if (rank := ranks[row]) is not None})
+        for low, high in pairwise(here):
+            yield Test(column=index, kind="<=", low=distinct[low], high=distinct[high])
         return
     found: list[Test] = []
     if column.place.startswith("bins"):
