@@ -430,7 +430,11 @@ def test_the_command_line_shares_and_refuses(tmp_path: Path) -> None:
 def test_ctrl_c_of_a_terminal_ends_local_workers_quietly(tmp_path: Path) -> None:
     noise(3000, 8).to_csv(tmp_path / "rows.csv", index=False)
     (tmp_path / "spec.odt").write_text(SPEC.replace("frame", '"rows.csv"'))
-    command = [sys.executable, "-m", "odtdsl", "solve", "spec.odt", "--cluster", "local:1"]
+    sooner = (
+        "import sys; from odtdsl.interfaces.cli import progress; progress.FIRST = 1; "
+        "from odtdsl.__main__ import main; sys.exit(main())"
+    )
+    command = [sys.executable, "-c", sooner, "solve", "spec.odt", "--cluster", "local:1"]
     ran = subprocess.Popen(
         command,
         cwd=tmp_path,
@@ -440,8 +444,8 @@ def test_ctrl_c_of_a_terminal_ends_local_workers_quietly(tmp_path: Path) -> None
         text=True,
     )
     assert ran.stderr is not None
-    for line in ran.stderr:  # its children are there when it tells that it searches
-        if "still searching" in line:
+    for line in ran.stderr:  # its children are there when it tells how far the search is
+        if "still searching" in line and "bound" in line:
             break
     os.killpg(ran.pid, signal.SIGINT)  # as a terminal does: to all processes
     out, err = ran.communicate(timeout=60)
