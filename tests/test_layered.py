@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
@@ -34,9 +35,10 @@ class Alone(Unrolled):
 NO_LIMITS = _engine.Limits()
 
 
-def alone(core: Core, start: RawDiagram | None = None) -> Unrolled:
+def alone(core: Core, start: RawDiagram | None = None, threads: int = 1) -> Unrolled:
     known = unrolled(core, start)
     known.__class__ = Alone
+    known.limits = replace(known.limits, threads=threads)
     return known
 
 
@@ -46,7 +48,7 @@ def test_shapes_alone_find_the_best_and_prove_it() -> None:
         rng = random.Random(f"shapes {seed}")
         price = rng.choice(PRICES)
         core = core_of(rng, 8, rng.choice(WIDTHS), price)
-        search = alone(core)
+        search = alone(core, threads=1 + seed % 3)
         answer = search.answer(Layered(search).bound(None))
         (outcome,) = answer.stages
         assert answer.status == "optimal", seed
@@ -70,7 +72,7 @@ def test_bounds_of_shapes_hold_under_rules() -> None:
         values = admitted(core)
         if not values:
             continue
-        search = alone(core, rng.choice(values)[1])
+        search = alone(core, rng.choice(values)[1], threads=1 + seed % 3)
         layered = Layered(search)
         answer = search.answer(layered.bound(None))
         seen["proven" if check_answer(layered, answer, values) else "open"] += 1
@@ -132,6 +134,24 @@ def test_a_search_that_is_cut_short_claims_no_more_and_is_taken_up() -> None:
 def engine_of(ranks: Any, losses: Any) -> _engine.Layered:
     distinct = ranks.max(axis=1).astype(np.uint32) + 1
     return _engine.Layered(_engine.RankTable(np.ascontiguousarray(ranks), distinct), losses)
+
+
+def test_threads_share_what_they_keep() -> None:
+    """The same value and proof as one thread alone; also where tables are emptied all the time."""
+    for seed in range(scaled(20, least=3)):
+        rng = np.random.default_rng(seed)
+        ranks = rng.integers(0, 5, (5, 40)).astype(np.uint32)
+        losses = rng.integers(0, 3, (40, 2 + seed % 2))
+        shapes_ = [[1, 2, nodes, 2] for nodes in (1, 2, 3, 4)]
+        limits = _engine.Limits(memory_limit=1 + seed % 3 * 2_000_000)
+        alone = [engine_of(ranks, losses).solve(shape, 10_000, limits) for shape in shapes_]
+        search = engine_of(ranks, losses)
+        with ThreadPoolExecutor(3) as threads:
+            found = list(threads.map(lambda s: search.solve(s, 10_000, limits), shapes_))  # noqa: B023
+        for one, other in zip(alone, found, strict=True):
+            assert one.complete
+            assert other.complete
+            assert (one.value, one.bound) == (other.value, other.bound), seed
 
 
 def test_an_interrupt_is_heard_between_short_searches() -> None:

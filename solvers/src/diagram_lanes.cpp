@@ -114,7 +114,6 @@ StumpLanes::StumpLanes(const LayeredProblem& p) {
       row_at_[i * width_ + f] = cut ? order[i] : ~order[i];
     }
   }
-  asked_.assign(rows_, 0);
   if (rows_ <= kByteRows && stumps_have_bytes()) pack();
 }
 
@@ -130,7 +129,6 @@ void StumpLanes::pack() {
   const std::size_t blocks = (width_ + kByteLanes - 1) / kByteLanes;
   byte_at_.assign(blocks * rows_ * kByteLanes, 0);
   cuts_.assign(blocks * rows_, 0);
-  ask_.assign(kByteTable, 0);
   for (std::size_t f = 0; f < width_; ++f)
     for (std::size_t i = 0; i < rows_; ++i) {
       const std::int32_t at = row_at_[i * width_ + f];
@@ -140,7 +138,7 @@ void StumpLanes::pack() {
     }
 }
 
-Loss StumpLanes::least_of_bytes(const std::uint64_t* bits, std::size_t words) {
+Loss StumpLanes::least_of_bytes(const std::uint64_t* bits, std::size_t words, Room& room) const {
   Loss by_first = 0;
   int total = 0;
   for (std::size_t w = 0; w < words; ++w)
@@ -149,33 +147,37 @@ Loss StumpLanes::least_of_bytes(const std::uint64_t* bits, std::size_t words) {
       const int sign = (more_[r] > 0) - (more_[r] < 0);
       by_first += first_[r];
       total += sign;
-      ask_[r] = static_cast<std::int8_t>(sign);
+      room.units[r] = static_cast<std::int8_t>(sign);
     }
   int best = std::min(0, total);
 #ifdef ODT_STUMP_AVX2
   best =
       std::min(best, best_of_byte_stumps(byte_at_.data(), cuts_.data(), rows_, cuts_.size() / rows_,
-                                         ask_.data(), static_cast<std::int8_t>(total)));
+                                         room.units.data(), static_cast<std::int8_t>(total)));
 #endif
-  std::fill(ask_.begin(), ask_.end(), 0);
+  std::fill(room.units.begin(), room.units.end(), 0);
   return by_first + unit_ * best;
 }
 
-Loss StumpLanes::least(const std::uint64_t* bits, std::size_t words) {
-  if (unit_ > 0) return least_of_bytes(bits, words);
+StumpLanes::Room StumpLanes::room() const {
+  return {std::vector<std::int32_t>(rows_), std::vector<std::int8_t>(kByteTable)};
+}
+
+Loss StumpLanes::least(const std::uint64_t* bits, std::size_t words, Room& room) const {
+  if (unit_ > 0) return least_of_bytes(bits, words, room);
   Loss by_first = 0;
   std::int32_t total = 0;
   for (std::size_t w = 0; w < words; ++w)
     for (std::uint64_t left = bits[w]; left; left &= left - 1) {
       const std::size_t r = 64 * w + static_cast<std::size_t>(__builtin_ctzll(left));
       by_first += first_[r];
-      total += asked_[r] = more_[r];
+      total += room.more[r] = more_[r];
     }
   std::int32_t best = std::min(0, total);
 #ifdef ODT_STUMP_AVX2
-  best = std::min(best, best_of_stumps(row_at_.data(), rows_, width_, asked_.data(), total));
+  best = std::min(best, best_of_stumps(row_at_.data(), rows_, width_, room.more.data(), total));
 #endif
-  std::fill(asked_.begin(), asked_.end(), 0);
+  std::fill(room.more.begin(), room.more.end(), 0);
   return by_first + best;
 }
 

@@ -6,101 +6,66 @@
 #include <unordered_set>
 
 #include "odt/control.hpp"
+#include "odt/kept_trees.hpp"
 #include "odt/stump_lanes.hpp"
 
 namespace odt {
 namespace {
 
-template <int W>
-struct Rows {
-  std::uint64_t word[W] = {};
-
-  bool has(std::size_t row) const { return word[row >> 6] >> (row & 63) & 1; }
-  void put(std::size_t row) { word[row >> 6] |= std::uint64_t{1} << (row & 63); }
-  bool operator==(const Rows& o) const { return std::equal(word, word + W, o.word); }
-  Rows operator|(const Rows& o) const {
-    Rows r;
-    for (int w = 0; w < W; ++w) r.word[w] = word[w] | o.word[w];
-    return r;
-  }
-  Rows without(const Rows& o) const {
-    Rows r;
-    for (int w = 0; w < W; ++w) r.word[w] = word[w] & ~o.word[w];
-    return r;
-  }
-};
-
-template <int W>
-struct HashRows {
-  std::size_t operator()(const Rows<W>& s) const {
-    std::uint64_t h = 0x243f6a8885a308d3u;
-    for (std::uint64_t w : s.word) {
-      h = (h ^ w) * 0x9e3779b97f4a7c15u;
-      h ^= h >> 29;
-    }
-    return h;
-  }
-};
-
-// What the trees of sets of rows lose at least; `exact`: and no more. One line of the cache holds
-// an entry or two.
-template <int W>
-class Known {
- public:
-  struct Entry {
-    Rows<W> rows;
-    Loss loss = -1;  // -1: free
-    bool exact = false;
-  };
-
-  const Entry* find(const Rows<W>& rows) const {
-    if (entries_.empty()) return nullptr;
-    const Entry& e = entries_[place(rows)];
-    return e.loss < 0 ? nullptr : &e;
-  }
-
-  void keep(const Rows<W>& rows, Loss loss, bool exact) {
-    if (2 * used_ >= entries_.size()) grow();
-    Entry& e = entries_[place(rows)];
-    if (e.loss < 0) {
-      e.rows = rows;
-      ++used_;
-    }
-    e.loss = std::max(e.loss, loss);
-    e.exact = e.exact || exact;
-  }
-
-  std::size_t bytes() const { return entries_.size() * sizeof(Entry); }
-  void clear() {
-    std::vector<Entry>().swap(entries_);  // `= {}` would keep the memory
-    used_ = 0;
-  }
-
- private:
-  // Where the rows are, or the free entry where they would be. The size is a power of two.
-  std::size_t place(const Rows<W>& rows) const {
-    std::size_t at = HashRows<W>()(rows) & (entries_.size() - 1);
-    while (entries_[at].loss >= 0 && !(entries_[at].rows == rows))
-      at = (at + 1) & (entries_.size() - 1);
-    return at;
-  }
-
-  void grow() {
-    std::vector<Entry> old(std::max<std::size_t>(1024, 2 * entries_.size()));
-    old.swap(entries_);
-    for (const Entry& e : old)
-      if (e.loss >= 0) entries_[place(e.rows)] = e;
-  }
-
-  std::vector<Entry> entries_;
-  std::size_t used_ = 0;
-};
-
 constexpr int kEnds = -1;  // an arc to the best class of its rows
 
-// W words of rows.
+// What all searches of one problem read, and the trees that they keep for each other. W words of
+// rows.
 template <int W>
-class Search final : public LayeredSearch {
+struct Table {
+  explicit Table(LayeredProblem problem)
+      : p(std::move(problem)), lanes(p), order(p.features), place(p.features), after(p.features) {
+    for (std::size_t r = 0; r < p.rows; ++r) all.put(r);
+    for (std::size_t f = 0; f < p.features; ++f) {
+      const std::uint32_t* rank = p.rank.data() + f * p.rows;
+      order[f].resize(p.rows);
+      for (std::size_t r = 0; r < p.rows; ++r) order[f][r] = static_cast<int>(r);
+      std::stable_sort(order[f].begin(), order[f].end(),
+                       [rank](int a, int b) { return rank[a] < rank[b]; });
+      place[f].resize(p.rows);
+      for (std::size_t i = 0; i < p.rows; ++i) place[f][order[f][i]] = static_cast<int>(i);
+      after[f].assign(p.distinct[f] + 1, p.distinct[f]);
+      for (std::uint32_t r = p.distinct[f]; r-- > 0;)
+        after[f][r] = p.allowed[f].empty() || p.allowed[f][r] ? r : after[f][r + 1];
+    }
+  }
+
+  // The trees of such layers, and of those below them.
+  KeptTrees<W>* trees_of(int code) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return &trees_[code];
+  }
+
+  // Tables double when they are half full.
+  void forget(std::size_t most) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::size_t bytes = 0;
+    for (auto& [code, kept] : trees_) bytes += 3 * kept.bytes();
+    if (bytes <= most) return;
+    for (auto& [code, kept] : trees_) kept.clear();
+  }
+
+  const LayeredProblem p;
+  const StumpLanes lanes;
+  // Per feature its rows by rank, and the place of each row there.
+  std::vector<std::vector<int>> order, place;
+  // Per feature and rank, the first one from it on where a cut may stand.
+  std::vector<std::vector<std::uint32_t>> after;
+  Rows<W> all;
+
+ private:
+  std::mutex mutex_;
+  std::map<int, KeptTrees<W>> trees_;  // by what the layers below are
+};
+
+// The search of one shape.
+template <int W>
+class ShapeSearch {
   using Set = Rows<W>;
 
   // The cuts between the rows of a set in the order of a feature.
@@ -123,47 +88,25 @@ class Search final : public LayeredSearch {
   };
 
  public:
-  explicit Search(LayeredProblem problem)
-      : p_(std::move(problem)),
-        lanes_(p_),
-        order_(p_.features),
-        place_(p_.features),
-        after_(p_.features) {
-    for (std::size_t r = 0; r < p_.rows; ++r) all_.put(r);
-    for (std::size_t f = 0; f < p_.features; ++f) {
-      const std::uint32_t* rank = p_.rank.data() + f * p_.rows;
-      order_[f].resize(p_.rows);
-      for (std::size_t r = 0; r < p_.rows; ++r) order_[f][r] = static_cast<int>(r);
-      std::stable_sort(order_[f].begin(), order_[f].end(),
-                       [rank](int a, int b) { return rank[a] < rank[b]; });
-      place_[f].resize(p_.rows);
-      for (std::size_t i = 0; i < p_.rows; ++i) place_[f][order_[f][i]] = static_cast<int>(i);
-      after_[f].assign(p_.distinct[f] + 1, p_.distinct[f]);
-      for (std::uint32_t r = p_.distinct[f]; r-- > 0;)
-        after_[f][r] = p_.allowed[f].empty() || p_.allowed[f][r] ? r : after_[f][r + 1];
-    }
-  }
+  explicit ShapeSearch(Table<W>& table) : table_(table), p_(table.p), stumps_(table.lanes.room()) {}
 
   LayeredAnswer solve(const std::vector<int>& shape, Loss below, bool bound_only,
-                      const Options& options) override {
+                      const Options& options) {
     check(shape);
     Control control(options);
     control_ = &control;
     most_ = options.memory_limit ? options.memory_limit : std::size_t{1} << 30;
     shape_ = shape;
-    code_.assign(shape.size(), 1);
-    for (std::size_t i = shape.size() - 1; i-- > 0;)
-      code_[i] = 2 * code_[i + 1] + (shape[i + 1] > 1);
-    known_.clear();
-    for (int code : code_) known_.push_back(&trees_[code]);
-    answer_ = {};
+    std::vector<int> code(shape.size(), 1);
+    for (std::size_t i = shape.size() - 1; i-- > 0;) code[i] = 2 * code[i + 1] + (shape[i + 1] > 1);
+    for (int c : code) known_.push_back(table_.trees_of(c));
     below_ = below;
     drawn_.assign(shape.size(), {});
     try {
-      answer_.bound = std::min(below, trees(0, all_, below - 1));
+      answer_.bound = std::min(below, trees(0, table_.all, below - 1));
       answer_.complete = answer_.bound >= below;
       if (!answer_.complete && !bound_only) {
-        layer(0, {all_}, 0);
+        layer(0, {table_.all}, 0);
         answer_.bound = below_;
         answer_.complete = true;
       }
@@ -228,7 +171,7 @@ class Search final : public LayeredSearch {
   template <bool Down, int Labels, class Row, class Cut>
   void walk_of(const Held& h, std::size_t f, const Row& row, const Cut& cut) const {
     const std::uint32_t* rank = p_.rank.data() + f * p_.rows;
-    const int *place = place_[f].data(), *order = order_[f].data();
+    const int *place = table_.place[f].data(), *order = table_.order[f].data();
     std::uint64_t placed[W] = {};
     for (int r : h.row) placed[place[r] >> 6] |= std::uint64_t{1} << (place[r] & 63);
     const int labels = Labels ? Labels : p_.labels;
@@ -244,13 +187,13 @@ class Search final : public LayeredSearch {
         bits ^= std::uint64_t{1} << bit;
         const int r = order[64 * w + bit];
         const std::uint32_t low = Down ? rank[r] : last, high = Down ? last : rank[r];
-        if (before > 0 && after_[f][low] < high) {
+        if (before > 0 && table_.after[f][low] < high) {
           Loss passed = kInfinite, left = kInfinite;
           for (int k = 0; k < labels; ++k) {
             passed = std::min(passed, sum[k]);
             left = std::min(left, h.loss[k] - sum[k]);
           }
-          if (!cut(before, after_[f][low], passed, left)) return;
+          if (!cut(before, table_.after[f][low], passed, left)) return;
         }
         row(r);
         last = rank[r];
@@ -281,7 +224,8 @@ class Search final : public LayeredSearch {
   // What the rows lose at least in a tree of this layer and those below it: exact where it is at
   // most `budget`.
   Loss trees(std::size_t i, const Set& s, Loss budget) {
-    if (const auto* e = known_[i]->find(s); e && (e->exact || e->loss > budget)) return e->loss;
+    if (const auto e = known_[i]->find(s); e.loss >= 0 && (e.exact || e.loss > budget))
+      return e.loss;
     control_->poll(p_.rows);
     if ((looked_ += p_.rows * p_.features) >
         Looks::work.load(std::memory_order_relaxed) *
@@ -289,9 +233,10 @@ class Search final : public LayeredSearch {
       looked_ = 0;
       control_->check();
     }
-    const Loss found = last(i) && lanes_.works() ? std::min(budget + 1, lanes_.least(s.word, W))
-                                                 : trees_of(i, s, budget);
-    if (++kept_ % 4096 == 0) forget();
+    const Loss found = last(i) && table_.lanes.works()
+                           ? std::min(budget + 1, table_.lanes.least(s.word, W, stumps_))
+                           : trees_of(i, s, budget);
+    if (++kept_ % 4096 == 0) table_.forget(most_);
     known_[i]->keep(s, found, found <= budget);
     return found;
   }
@@ -301,14 +246,6 @@ class Search final : public LayeredSearch {
     const Loss found = std::min(budget + 1, h.least());
     if (found == 0) return 0;
     return last(i) ? stump(h, found) : narrows(i) ? chain(i, s, h, found) : both(i, s, h, found);
-  }
-
-  // Tables double when they are half full.
-  void forget() {
-    std::size_t bytes = 0;
-    for (const auto& [code, known] : trees_) bytes += 3 * known.bytes();
-    if (bytes <= most_) return;
-    for (auto& [code, known] : trees_) known.clear();
   }
 
   Loss stump(const Held& h, Loss best) const {
@@ -560,22 +497,31 @@ class Search final : public LayeredSearch {
     return node;
   }
 
-  LayeredProblem p_;
-  StumpLanes lanes_;
-  std::vector<std::vector<int>> order_,
-      place_;  // per feature its rows by rank, and the place of each row there
-  std::vector<std::vector<std::uint32_t>>
-      after_;  // per feature and rank, the first one from it on where a cut may stand
-  Set all_;
-  std::map<int, Known<W>> trees_;  // by what the layers below are
-  std::vector<Known<W>*> known_;   // of the layers of this shape
+  Table<W>& table_;
+  const LayeredProblem& p_;
+  StumpLanes::Room stumps_;
+  std::vector<KeptTrees<W>*> known_;  // of the layers of this shape
   std::size_t kept_ = 0, most_ = 0, looked_ = 0;
   static constexpr std::size_t kWiden = 10;  // cells between two looks, to visits of rows
   Control* control_ = nullptr;
-  std::vector<int> shape_, code_;
+  std::vector<int> shape_;
   Loss below_ = 0;
   LayeredAnswer answer_;
   std::vector<std::vector<LayeredNode>> drawn_;
+};
+
+template <int W>
+class Search final : public LayeredSearch {
+ public:
+  explicit Search(LayeredProblem problem) : table_(std::move(problem)) {}
+
+  LayeredAnswer solve(const std::vector<int>& shape, Loss below, bool bound_only,
+                      const Options& options) override {
+    return ShapeSearch<W>(table_).solve(shape, below, bound_only, options);
+  }
+
+ private:
+  Table<W> table_;
 };
 
 void check(const LayeredProblem& p) {

@@ -7,8 +7,11 @@ the trees of a shape lose at least, then its best diagram by branch and bound (`
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
+from functools import partial
+from heapq import heapify, heappop, heappush
 
 import numpy as np
 
@@ -20,6 +23,9 @@ from odtdsl.base import engine
 from odtdsl.problem.ir.raw import RawDiagram, RawNode
 
 Shape = tuple[int, ...]
+
+Turn = tuple[int, tuple[int, ...], Shape]
+"""How often a shape was asked, what decides among those asked as often, and the shape."""
 
 Layers = Sequence[Sequence[tuple[int, int, int, int]]]
 """A diagram as the engine has it: feature, cut and the ends of both arcs of each node."""
@@ -117,51 +123,70 @@ class Layered:
         )
 
     def bound(self, deadline: float | None) -> int:
-        """A bound on all diagrams; what is found is offered."""
+        """A bound on all diagrams; what is found is offered. Each thread searches a shape."""
+        if self.search is None:
+            return self._least()
+        most = self.trees.limits.threads
+        # what leaves the least room is closed soonest by trees alone
+        todo: list[Turn] = [(0, (-sum(s), self.bounds[s]), s) for s in self.open()]
+        heapify(todo)
         spent = 0
-        for number, effort in enumerate(EFFORTS if self.search else ()):
-            # what leaves the least room is closed soonest by trees alone
-            todo = self.open() if number else sorted(self.open(), key=lambda s: -sum(s))
-            for shape in todo:
-                if shape in self.asked or self.bounds[shape] >= self.trees.upper():
-                    continue
-                left = None if deadline is None else deadline - time.monotonic()
-                over = spent > UNLIMITED if left is None else left <= 0
+        running: dict[Future[engine.LayeredAnswer], Turn] = {}
+        with ThreadPoolExecutor(most) as threads:
+            while todo or running:
                 # a short search ends before it looks, and there may be thousands
-                if self.trees.limits.interrupted():
-                    self.trees.interrupted = True
-                if over or self.trees.interrupted:
-                    return self._least()
-                spent += self._ask(shape, bound_only=not number, effort=effort, seconds=left)
-            if self.asked.issuperset(self.open()):
-                break
+                if self._over(deadline, spent):
+                    todo.clear()
+                while todo and len(running) < most:
+                    turn = heappop(todo)
+                    if self.bounds[turn[2]] < self.trees.upper():
+                        running[threads.submit(self._search(turn, deadline))] = turn
+                for ended in wait(running, return_when=FIRST_COMPLETED).done:
+                    number, _, shape = running.pop(ended)
+                    spent += self._learn(shape, ended.result())
+                    if shape not in self.asked and number + 1 < len(EFFORTS):
+                        heappush(todo, (number + 1, (self.bounds[shape],), shape))
         return self._least()
+
+    def _over(self, deadline: float | None, spent: int) -> bool:
+        trees = self.trees
+        trees.interrupted = trees.interrupted or trees.limits.interrupted()
+        late = spent > UNLIMITED if deadline is None else time.monotonic() >= deadline
+        return late or trees.interrupted
 
     def _least(self) -> int:
         if not self.whole:
             return 0
         return min((self.bounds[shape] for shape in self.open()), default=self.trees.upper())
 
-    def _ask(self, shape: Shape, *, bound_only: bool, effort: int, seconds: float | None) -> int:
-        """More about a shape; returns the rows visited times the features."""
-        trees = self.trees
+    def _search(self, turn: Turn, deadline: float | None) -> Callable[[], engine.LayeredAnswer]:
+        """What asks the engine about a shape, on any thread."""
+        number, _, shape = turn
+        trees, search = self.trees, self.search
+        assert search is not None
         trees.shape_searches += 1
-        paid = trees.price * (sum(shape) + 1)
-        assert self.search is not None
         limits = engine.Limits(
-            work_limit=effort,
-            time_limit=seconds,
+            work_limit=EFFORTS[number],
+            time_limit=None if deadline is None else max(0.0, deadline - time.monotonic()),
             memory_limit=trees.limits.table_bytes(),
             interrupted=trees.limits.interrupted,
         )
-        found = self.search.solve(shape, trees.upper() - paid, limits, bound_only=bound_only)
+        below = trees.upper() - self._paid(shape)
+        return partial(search.solve, shape, below, limits, bound_only=not number)
+
+    def _learn(self, shape: Shape, found: engine.LayeredAnswer) -> int:
+        """Take an answer about a shape; returns the rows visited times the features."""
+        trees = self.trees
         trees.interrupted = trees.interrupted or found.interrupted
         if found.value is not None:
             trees.offer(diagram_of(trees, found.layers))
-        self.bounds[shape] = max(self.bounds[shape], found.bound + paid)
+        self.bounds[shape] = max(self.bounds[shape], found.bound + self._paid(shape))
         if found.complete:  # a rule may forbid its best diagram: more is not known of it
             self.asked.add(shape)
         return found.work * len(trees.features.distinct)
+
+    def _paid(self, shape: Shape) -> int:
+        return self.trees.price * (sum(shape) + 1)
 
 
 def diagram_of(trees: Unrolled, layers: Layers) -> RawDiagram | None:

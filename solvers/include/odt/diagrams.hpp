@@ -51,7 +51,8 @@ class LayeredSearch {
  public:
   virtual ~LayeredSearch() = default;
   // Diagrams that lose less than `below`; `shape`: nodes per layer, from 1. Of a shape with
-  // `bound_only` only the bound by trees is asked. Trees are kept for the next shape.
+  // `bound_only` only the bound by trees is asked. Trees are kept for the other shapes; threads may
+  // each search a shape at once.
   virtual LayeredAnswer solve(const std::vector<int>& shape, Loss below, bool bound_only,
                               const Options& options) = 0;
 };
