@@ -39,7 +39,7 @@ _YEAR_LAST = re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})\2(\d{{4}}){_TIME}")
 def date_of(text: str, order: str = "") -> datetime.date | None:
     """The date that a text writes, with or without a time; None where it writes none.
 
-    The year stands in front, or the day with points between (04.03.2021); of other dates only
+    The year comes first, or the day with points between (04.03.2021); of other dates only
     an order says which number is the day.
     """
     if (found := _YEAR_FIRST.fullmatch(text)) is not None:
@@ -74,7 +74,7 @@ def with_dates(table: Table, request: DataRequest, *, strict: bool = True) -> Ta
     Raises
     ------
     OdtError
-        D148: a cell that is no date. D149: no such column, or the name of a part is taken.
+        D148: a cell that is not a date. D149: no such column, or the name of a part is taken.
     """
     if not request.days and not request.parts:
         return table
@@ -125,7 +125,7 @@ def of_date(raw: RawColumn, name: str, part: str, order: str = "") -> RawColumn:
     Raises
     ------
     OdtError
-        D148: a cell that is no date.
+        D148: a cell that is not a date.
     """
     texts, places = raw.distinct
     found = [date_of(text, order) for text in texts]

@@ -26,7 +26,7 @@ def missing_cells(f: Failure) -> Diagnostic | None:
     of = f"{{{', '.join(columns)}}} " if columns else ""
     return f.error(
         "S001",
-        f"`missing` names columns in braces, if not all, then {one_of(MISSING_POLICIES)}",
+        f"`missing` takes columns in braces, unless all are meant, then {one_of(MISSING_POLICIES)}",
         f"write {coded(f'missing {of}{said[0]}')}",
         span=f.span(start, start + len(line)),
     )

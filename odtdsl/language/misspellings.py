@@ -138,7 +138,7 @@ def _point(f: Failure) -> Diagnostic:
     if day is not None and f.last.end == f.at and len(digits) == 4:
         span = f.span(f.last.start, end)
         right = f"{digits}-{int(day[2]):02}-{int(day[1]):02}"
-        return f.error("S017", "in a date the year stands in front", f"write `{right}`", span=span)
+        return f.error("S017", "a date begins with the year", f"write `{right}`", span=span)
     if f.last.kind == "NUMBER" and f.last.end == f.at and not digits:
         span = f.span(f.last.start, end)
         return f.error(

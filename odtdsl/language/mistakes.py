@@ -343,7 +343,7 @@ def _missing_word(f: Failure) -> Diagnostic | None:
     if f.is_word and not _kinds(f) - {"NAME"}:
         return None
     if f.last.text == word:  # it was taken for a column
-        missing = f"what stands before `{word}` is missing"
+        missing = f"nothing stands before `{word}`"
         return f.error("S028", missing, f"write `{f.keyword} * {word} {f.found}`")
     return f.error("S028", f"`{word}` is missing", f"write `{word} {f.found}`")
 
@@ -469,8 +469,8 @@ def _unexpected(f: Failure) -> Diagnostic:
     if f.ended:
         file_ends = f.offset + len(f.text) >= len(f.source.text)
         what = "the file ends" if file_ends else "the statement ends"
-        inside = f" inside `{f.keyword}`" if f.keyword else ""
-        return f.error("S003", f"{what}{inside} too early", hint, span=f.span(f.at, f.at + 1))
+        inside = f", inside `{f.keyword}`" if f.keyword else ""
+        return f.error("S003", f"{what} too early{inside}", hint, span=f.span(f.at, f.at + 1))
     kind = "text " if f.found.startswith('"') else ""
     kind = "number " if f.found[:1].isdigit() else kind
     shown = f.found if f.found.startswith("`") else f"`{f.found}`"

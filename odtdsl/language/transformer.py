@@ -222,7 +222,7 @@ class Builder:
         if head not in heads_of_targets():
             self.complain(
                 "S028",
-                f"`target {head} {{...}} by ...` is no kind of target",
+                f"`target {head} {{...}} by ...` is not a kind of target",
                 self.span(head),
                 f"write `{heads_of_targets()[0]}`",
             )
@@ -238,7 +238,7 @@ class Builder:
         if head not in timed_targets():
             self.complain(
                 "S028",
-                f"`target {head} ... event ...` is no kind of target",
+                f"`target {head} ... event ...` is not a kind of target",
                 self.span(head),
                 f"write `{timed_targets()[0]}`",
             )
@@ -492,7 +492,7 @@ class Builder:
         try:
             days = (datetime.date.fromisoformat(c[0]) - datetime.date(1970, 1, 1)).days
         except ValueError:
-            self.complain("S034", f"`{c[0]}` is no date", span, helps=("write `2021-03-04`",))
+            self.complain("S034", f"`{c[0]}` is not a date", span, helps=("write `2021-03-04`",))
             days = 0
         return ast.Number(span=span, value=Fraction(days), text=str(c[0]))
 

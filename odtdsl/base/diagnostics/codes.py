@@ -159,7 +159,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("D145", "a value that is not a multiple of the declared step", ""),
     ("D146", "numbers of a column that are different, but equal as float64", ""),
     ("D147", "a number in a frame that matches several values of its column", ""),
-    ("D148", "a cell of a column of dates that is no date", ""),
+    ("D148", "a cell of a column of dates that is not a date", ""),
     ("D149", "a column that cannot be read as dates", ""),
     ("D151", "an impossible division into training and test rows", ""),
     ("D161", "row weights that are missing, negative or too large", ""),

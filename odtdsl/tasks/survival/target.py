@@ -34,8 +34,8 @@ class SurvivalTarget(TargetPart):
 
     @property
     def said(self) -> str:
-        """`the target is one of survival`."""
-        return "one of survival"
+        """`the target is a survival time`."""
+        return "a survival time"
 
     def declare(
         self, columns: Columns, statement: ast.Target, names: tuple[str, ...]
