@@ -68,6 +68,9 @@ class Tiny:
     def weight(self, rows: frozenset[int]) -> int:
         return sum(self.weights[i] for i in rows)
 
+    def of_two_values(self) -> bool:
+        return all(rank <= 1 for ranks in self.ranks for rank in ranks)
+
     def leaf(self, rows: frozenset[int]) -> int:
         ones = self.weight(frozenset(i for i in rows if self.classes[i]))
         return min(ones, self.weight(rows) - ones)
@@ -91,8 +94,13 @@ def parsed(tiny: Tiny, numbers: Iterator[int], rows: frozenset[int], depth: int)
     """The steps of a claim of a certificate, as docs/reference/proof.md has them."""
     if depth < 3:
         return None
-    if next(numbers) == 0:
+    how = next(numbers)
+    if how == 0:
         return Steps(points=True)
+    if how == 2:  # THREE
+        assert depth == 3, "a sweep over other levels"
+        assert tiny.of_two_values(), "a sweep over other features"
+        return None
     flat = next(numbers)
     flat_steps = parsed(tiny, numbers, rows, depth - 1) if flat else None
     bounds = []
@@ -265,7 +273,7 @@ class Expansion:
         cut: tuple[int, int],
         right: bool,
     ) -> tuple[int, list[Token]]:
-        """STAIR: the largest of the bounds of a feature that are carried to a side of a test."""
+        """STAIR, NEAR: the largest of the bounds that are carried to a side of a test."""
         tiny = self.tiny
 
         def side(at: int) -> frozenset[int]:
@@ -279,6 +287,9 @@ class Expansion:
         for one in steps.bounds:
             if one.feature == cut[0] and one.right == right:
                 offers.append((one.value, side(one.cut), one.steps))
+            elif tiny.of_two_values():
+                below = tiny.left(rows, (one.feature, one.cut))
+                offers.append((one.value, rows - below if one.right else below, one.steps))
         best = max(offers, key=lambda offer: offer[0] - tiny.weight(offer[1] - here))
         child = 2 * node + right
         tokens = self.shown(child, best[1], depth - 1, best[0], best[2])

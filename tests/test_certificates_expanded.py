@@ -19,15 +19,17 @@ from odtdsl.predictors.nodes import Leaf, Threshold, TreeNode
 
 
 def tiny_of(rng: np.random.Generator) -> tuple[str, dict[str, Any], Tiny]:
-    """A spec of a few rows, their frame, and the same as ranks."""
+    """A spec of a few rows, their frame, and the same as ranks; some with four levels of bits."""
     n, p = int(rng.integers(4, 11)), int(rng.integers(1, 4))
-    x = rng.integers(0, 2 if p == 3 else 4, (n, p))
-    y = rng.integers(0, 2, n)
+    if deep := rng.random() < 0.2:
+        n, p = int(rng.integers(24, 31)), 5
+    x = rng.integers(0, 2 if p >= 3 else 4, (n, p))
+    y = x.sum(axis=1) % 2 if deep else rng.integers(0, 2, n)  # parity needs five levels
     y[:2] = 0, 1
     w = rng.integers(1, 4, n) if rng.random() < 0.5 else np.ones(n, dtype=np.int64)
     frame: dict[str, Any] = {f"x{f}": x[:, f].tolist() for f in range(p)}
     frame |= {"y": [f"c{label}" for label in y], "w": w.tolist()}
-    depth = int(rng.integers(1, 4))
+    depth = 4 if deep else int(rng.integers(1, 4))
     features = ", ".join(f"x{f}" for f in range(p))
     spec = (
         f"data frame target y: class feature {features}: number weight w"

@@ -51,6 +51,13 @@ struct Stairs {
   Int sum(size_t t) const { return best(0, t) + best(1, t); }
 };
 
+// A bound on one side of a test, and the rows there.
+struct Near {
+  int side;
+  Int value;
+  vector<std::uint64_t> rows;
+};
+
 struct Checker {
   const Problem& p;
   double share;  // of the depth-two checks that are made
@@ -118,7 +125,7 @@ struct Checker {
     const size_t classes = p.classes.size(), words = bits.words, kinds = p.most.size() - 1;
     vector<Small> all(classes, 0);
     vector<std::uint64_t> of_kind(kinds * words);
-    vector<size_t> met, features;  // kinds, and features that part the rows
+    vector<size_t> met;  // kinds
     for (size_t k = 0; k < kinds; ++k) {
       Small sum = 0;
       for (size_t w = 0; w < words; ++w) {
@@ -131,14 +138,7 @@ struct Checker {
     const Int alone = p.price + *std::min_element(all.begin(), all.end());
     demand(alone >= target, "a leaf loses less than is claimed");
     if (depth == 0) return;
-    for (size_t f = 0; f < p.features.size(); ++f) {
-      bool lower = false, upper = false;
-      for (size_t w = 0; w < words; ++w) {
-        lower = lower || (rows[w] & bits.left[f * words + w]);
-        upper = upper || (rows[w] & ~bits.left[f * words + w]);
-      }
-      if (lower && upper) features.push_back(f);
-    }
+    const vector<size_t> features = apart(bits, p.features.size(), rows);
     const size_t n = features.size();
     vector<Small> counts(n);
     vector<Small> left(classes * n, 0), meet(classes * n), low(4 * n);
@@ -173,6 +173,18 @@ struct Checker {
       demand((most_leaves == 3 ? std::min(a + leaf[1][f], leaf[0][f] + b) : a + b) >= target,
              "a tree of depth two loses less than is claimed");
     }
+  }
+
+  // Three levels on such rows, and as many leaves as they can have: a leaf, and THREE.
+  void three(const Bits& bits, const vector<std::uint64_t>& rows, Int target) {
+    few(bits, rows, 0, 1, target);
+    const vector<size_t> features = apart(bits, p.features.size(), rows);
+    if (features.empty() || !sampled("THREE")) return;
+    pairs += 2 * static_cast<Int>(features.size()) - 1;  // so many checks of depth two
+    const Three found(p, bits, rows, features);
+    for (size_t t = 0; t < features.size(); ++t)
+      demand(found.side[0][t] + found.side[1][t] >= target,
+             "a tree of depth three loses less than is claimed");
   }
 
   // At most two levels: a leaf, a split, and TWO.
@@ -326,10 +338,15 @@ struct Checker {
   void show(View& v, int depth, Int most_leaves, int state, Int least, Int target) {
     if (depth >= 3) {
       const Int how = read();
-      demand(how <= 1, "a step of an unknown kind");
+      demand(how <= 2, "a step of an unknown kind");
       if (how == 0) {
         rules.insert("POINTS");
         return demand(points(v) >= target, "rows that no test parts lose less than is claimed");
+      }
+      if (how == 2) {
+        demand(p.by_bits && depth == 3 && most_leaves == 8, "a step of other levels or tests");
+        v.find_bits(p.most.size() - 1);
+        return three(v.bits, v.places(0, 0, v.rows()), target);
       }
     }
     rules.insert("LEAF");
@@ -351,23 +368,51 @@ struct Checker {
     }
     if (p.by_bits) v.find_bits(p.most.size() - 1);
     if (most_leaves < 2 * half) rules.insert("LEAVES");
-    for (Int l = std::max<Int>(1, most_leaves - half); l <= std::min(half, most_leaves - 1); ++l)
+    for (Int l = std::max<Int>(1, most_leaves - half); l <= std::min(half, most_leaves - 1); ++l) {
+      std::map<size_t, Stairs> stairs;
+      vector<Near> near;
       for (size_t f = 0; f < p.features.size(); ++f) {
         const int next = p.after(state, f);
         if (next < 0) rules.insert("PATH");
         if (next < 0 || std::count(v.cut[f].begin(), v.cut[f].end(), 1) == 0) continue;
-        Stairs s(upto(v, f, p.most), p.price, least);
+        Stairs& s = stairs.emplace(f, Stairs(upto(v, f, p.most), p.price, least)).first->second;
         s.add(sized, 0, v.rows(), flat);
         s.add(sized, 1, 0, flat);
         Int cut = -1;
         for (Int count = read(); count > 0; --count) {
           cut += read() + 1;
-          lemma(v, f, cut, depth - 1, l, most_leaves - l, next, least, s);
+          lemma(v, f, cut, depth - 1, l, most_leaves - l, next, least, s, near);
         }
+      }
+      for (auto& [f, s] : stairs) {
+        if (p.by_bits) carry(v, f, near, 2 * l == most_leaves, s);
         s.spread();
         for (size_t t = 1; t < v.rows(); ++t)
           demand(!open(v, f, t, least) || s.sum(t) >= target, "a test is left open");
-        rules.insert("STAIR");
+      }
+      if (!stairs.empty()) rules.insert("STAIR");
+    }
+  }
+
+  // NEAR: where every feature has two ranks, a bound on one side of a test also holds for a side of
+  // any other one with as many leaves, less what the rows lose that are on the first side only.
+  void carry(const View& v, size_t f, const vector<Near>& near, bool alike, Stairs& s) {
+    const size_t words = v.bits.words, t = v.upto(f, 0);
+    for (const Near& one : near)
+      for (int side = 0; side < 2; ++side) {
+        if (one.side != side && !alike) continue;
+        Int lost = 0;
+        for (size_t k = 0; k + 1 < p.most.size(); ++k) {
+          Int many = 0;
+          for (size_t w = 0; w < words; ++w) {
+            const std::uint64_t left = v.bits.left[f * words + w];
+            many += __builtin_popcountll(one.rows[w] & v.bits.kind[k * words + w] &
+                                         (side ? left : ~left));
+          }
+          lost += many * p.most[k];
+        }
+        if (s.best(side, t) < one.value - lost) rules.insert("NEAR");
+        s.add(false, side, t, one.value - lost);
       }
   }
 
@@ -375,7 +420,7 @@ struct Checker {
   // (without a least size: all trees); 2, 3 the same with leaves of the least size; 4, 5 with sizes
   // counted on the rows up to a wider cut (INTERVAL).
   void lemma(const View& v, size_t f, Int cut, int depth, Int left, Int right, int state, Int least,
-             Stairs& s) {
+             Stairs& s, vector<Near>& near) {
     const size_t t = v.upto(f, cut);
     const Index idle = static_cast<Index>(p.most.size() - 1);
     demand(t > 0 && t < v.rows(), "a test that parts nothing");
@@ -395,36 +440,25 @@ struct Checker {
       Int most_leaves = side ? right : left;
       if (begun(levels, most_leaves, value)) {
         const size_t from = side ? other : 0, to = side ? v.rows() : other;
-        if (p.by_bits && levels <= 2) {
+        const bool sweep = levels == 3 && most_leaves == 8 && at < end && *at == 2;
+        if (p.by_bits && (levels <= 2 || sweep)) {
           rules.insert("LEAF");
-          few(v.bits, v.places(f, from, to), levels, most_leaves, value);
+          const vector<std::uint64_t> rows = v.places(f, from, to);
+          if (sweep)
+            ++at, three(v.bits, rows, value);
+          else
+            few(v.bits, rows, levels, most_leaves, value);
         } else {
           View rows = part(v, f, from, to, side ? t : 0, side ? v.rows() : t, idle);
           show(rows, levels, most_leaves, state, bit < 2 ? 1 : least, value);
         }
       }
+      if (p.by_bits) near.push_back({side, value, v.places(f, side ? t : 0, side ? v.rows() : t)});
       for (size_t u = std::min(t, other); u <= std::max(t, other); ++u)
         s.add(bit >= 2, side, u, value);
     }
   }
 };
-
-// The lines of a problem, without those that say nothing of it: who wrote it, and the tree.
-string stated(const string& text) {
-  string kept;
-  for (size_t at = 0, end; at < text.size(); at = end + 1) {
-    end = std::min(text.find('\n', at), text.size());
-    const string line = text.substr(at, end - at), word = fields(line)[0];
-    if (word != "made" && word != "leaf" && word != "split" && !word.empty()) kept += line + '\n';
-  }
-  return kept;
-}
-
-string slurp(const string& path) {
-  std::ifstream in(path, std::ios::binary);
-  need(in.good(), "cannot read " + path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 // A bound on the values of all trees, as the values of the stages at which it lies.
 // Of numbers the mean square, as far as it is known.
@@ -547,9 +581,13 @@ int main(int argc, char** argv) {
     need(size <= static_cast<Int>(file.size() - line - 1), "the certificate ends too early");
     const string text = file.substr(line + 1, static_cast<size_t>(size));
     demand(!given || stated(slurp(files[0])) == stated(text), "it is of another problem");
-    if (!show) return run(file, text, file.data() + line + 1 + size, slurp(files[1]), share);
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    return 0;
+    if (show) {
+      std::fwrite(text.data(), 1, text.size(), stdout);
+      return 0;
+    }
+    // The digest that the certificate names is not compared: `odt audit` does that.
+    std::printf("data: %s; what follows is about the rows of this file\n", files[1].c_str());
+    return run(file, text, file.data() + line + 1 + size, slurp(files[1]), share);
   } catch (const Refused& why) {
     std::printf("refused at step 0: %s\n", why.what());
     return 1;

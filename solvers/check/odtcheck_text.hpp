@@ -1,4 +1,4 @@
-// Texts, and rows as CSV, as odtcheck reads them; and how it says what is wrong.
+// Files, texts, and rows as CSV, as odtcheck reads them; and how it says what is wrong.
 #pragma once
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -129,6 +129,25 @@ std::map<string, vector<string>> read_table(const string& text, char separator) 
   for (const auto& column : columns)
     need(column.second.size() + 1 == lines.size(), "two columns have one name");
   return columns;
+}
+
+// ---- files
+
+// The lines of a problem, without those that say nothing of it: who wrote it, and the tree.
+string stated(const string& text) {
+  string kept;
+  for (size_t at = 0, end; at < text.size(); at = end + 1) {
+    end = std::min(text.find('\n', at), text.size());
+    const string line = text.substr(at, end - at), word = fields(line)[0];
+    if (word != "made" && word != "leaf" && word != "split" && !word.empty()) kept += line + '\n';
+  }
+  return kept;
+}
+
+string slurp(const string& path) {
+  std::ifstream in(path, std::ios::binary);
+  need(in.good(), "cannot read " + path);
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 }  // namespace

@@ -205,4 +205,144 @@ WIDE void quarters(const Small* meet, const Small* left, const Small* all, size_
   best[n + f] = upper;
 }
 
+// The least loss of a split, without prices: `left` by class and test, what the rows lose that go
+// left; `all` of them by class.
+WIDE Small least_split(const Small* left, const Small* all, size_t classes, size_t n, Small* low) {
+  std::fill_n(low, 2 * n, std::numeric_limits<Small>::max());
+  for (size_t c = 0; c < classes; ++c) {
+    const Small *of = left + c * n, sum = all[c];
+    for (size_t g = 0; g < n; ++g) {
+      low[g] = std::min<Small>(low[g], of[g]);
+      low[n + g] = std::min<Small>(low[n + g], sum - of[g]);
+    }
+  }
+  Small best = low[0] + low[n];
+  for (size_t g = 1; g < n; ++g) best = std::min<Small>(best, low[g] + low[n + g]);
+  return best;
+}
+
+// Features that part some rows, one of those that part them alike.
+vector<size_t> apart(const Bits& bits, size_t features, const vector<std::uint64_t>& rows) {
+  std::set<vector<std::uint64_t>> known;
+  vector<size_t> found;
+  vector<std::uint64_t> side(bits.words);
+  size_t first = 0;
+  while (first < bits.words && !rows[first]) ++first;
+  for (size_t f = 0; f < features; ++f) {
+    bool lower = false, upper = false;
+    for (size_t w = 0; w < bits.words; ++w) {
+      side[w] = rows[w] & bits.left[f * bits.words + w];
+      lower = lower || side[w] != 0;
+      upper = upper || side[w] != rows[w];
+    }
+    if (!lower || !upper) continue;
+    // The side that the first row is not on stands for both.
+    if (side[first] & rows[first] & (~rows[first] + 1))
+      for (size_t w = 0; w < bits.words; ++w) side[w] ^= rows[w];
+    if (known.insert(side).second) found.push_back(f);
+  }
+  return found;
+}
+
+// THREE: what the best trees of depth two lose on both sides of each test, where every feature has
+// two ranks. Two tests make four quarters, whichever is asked first; what the best leaf or split of
+// a quarter loses follows from how many rows of a kind go left at three tests.
+struct Three {
+  vector<Int> side[2];  // left and right, by test
+
+  Three(const Problem& p, const Bits& bits, const vector<std::uint64_t>& rows,
+        const vector<size_t>& features)
+      : n(features.size()), classes(p.classes.size()), price(p.price), tests(n), total(classes, 0) {
+    std::iota(tests.begin(), tests.end(), size_t{0});
+    for (size_t k = 0; k + 1 < p.most.size(); ++k) gather(p.loss[k], k, bits, rows, features);
+    many.resize(n);
+    low.resize(2 * n);
+    left.resize(classes * n);
+    sum.resize(classes);
+    left_at(n, n, all);
+    one.resize(n);
+    for (size_t t = 0; t < n; ++t) left_at(t, n, one[t]);
+    for (auto& values : side) values.assign(n, kLargest);
+    for (size_t s = 0; s < n; ++s) {
+      vector<Small> lower(classes), upper(classes);
+      for (size_t c = 0; c < classes; ++c) {
+        lower[c] = all[c * n + s];
+        upper[c] = total[c] - lower[c];
+      }
+      keep(0, s, *std::min_element(lower.begin(), lower.end()) + price);
+      keep(1, s, *std::min_element(upper.begin(), upper.end()) + price);
+      for (size_t t = s + 1; t < n; ++t) four(s, t);
+    }
+  }
+
+ private:
+  size_t n, classes;
+  Int price;
+  vector<size_t> tests;
+  vector<Bits> kinds;          // the rows of each kind that is met
+  vector<vector<Int>> losses;  // of a row of it, by class
+  vector<Small> total, all;    // of all rows by class; by class and test, of those that go left
+  vector<vector<Small>> one;   // the same of the rows on the left of each test
+  vector<Small> both, many, left, sum, low;  // of the quarters that are looked at
+
+  void keep(int which, size_t test, Int value) {
+    side[which][test] = std::min(side[which][test], value);
+  }
+
+  void gather(const vector<Int>& loss, size_t kind, const Bits& bits,
+              const vector<std::uint64_t>& rows, const vector<size_t>& features) {
+    vector<size_t> at;
+    for (size_t i = 0; i < bits.words * 64; ++i)
+      if ((rows[i / 64] & bits.kind[kind * bits.words + i / 64]) >> i % 64 & 1) at.push_back(i);
+    if (at.empty()) return;
+    Bits these;
+    these.words = (at.size() + 63) / 64;
+    these.left.assign(n * these.words, 0);
+    these.kind.assign(these.words, 0);
+    for (size_t i = 0; i < at.size(); ++i) {
+      these.kind[i / 64] |= std::uint64_t{1} << i % 64;
+      for (size_t f = 0; f < n; ++f)
+        these.left[f * these.words + i / 64] |=
+            (bits.left[features[f] * bits.words + at[i] / 64] >> at[i] % 64 & 1) << i % 64;
+    }
+    for (size_t c = 0; c < classes; ++c)
+      total[c] += static_cast<Small>(static_cast<Int>(at.size()) * loss[c]);
+    kinds.push_back(std::move(these));
+    losses.push_back(loss);
+  }
+
+  // By class and third test, what the rows lose that go left there and at two tests (n: none).
+  void left_at(size_t s, size_t t, vector<Small>& sums) {
+    sums.assign(classes * n, 0);
+    for (size_t k = 0; k < kinds.size(); ++k) {
+      vector<std::uint64_t> rows = kinds[k].kind;
+      for (size_t test : {s, t})
+        for (size_t w = 0; test < n && w < rows.size(); ++w)
+          rows[w] &= kinds[k].left[test * rows.size() + w];
+      add_left(rows.data(), kinds[k], tests, 0, losses[k], many.data(), sums.data());
+    }
+  }
+
+  // The quarters of two tests: left at both, left at the first, left at the second, right at both.
+  void four(size_t s, size_t t) {
+    left_at(s, t, both);
+    Int value[4];
+    for (int q = 0; q < 4; ++q) {
+      // The rows of a quarter are those of four sets, added and taken away.
+      const int a = q == 3, b = q == 3 ? -1 : q == 1, c = q == 3 ? -1 : q == 2,
+                d = q == 0 || q == 3 ? 1 : -1;
+      for (size_t i = 0; i < classes * n; ++i)
+        left[i] = a * all[i] + b * one[s][i] + c * one[t][i] + d * both[i];
+      for (size_t k = 0; k < classes; ++k)
+        sum[k] = a * total[k] + b * all[k * n + s] + c * all[k * n + t] + d * one[s][k * n + t];
+      value[q] = std::min(*std::min_element(sum.begin(), sum.end()) + price,
+                          least_split(left.data(), sum.data(), classes, n, low.data()) + 2 * price);
+    }
+    keep(0, s, value[0] + value[1]);
+    keep(1, s, value[2] + value[3]);
+    keep(0, t, value[0] + value[2]);
+    keep(1, t, value[1] + value[3]);
+  }
+};
+
 }  // namespace

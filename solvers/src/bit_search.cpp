@@ -46,7 +46,7 @@ bool BitCache::find(const Key& key, Entry& entry) const {
   return true;
 }
 
-void BitCache::store(const Key& key, const Outcome& outcome) {
+void BitCache::store(const Key& key, const Outcome& outcome, std::int32_t node) {
   const std::size_t size =
       sizeof(Key) + sizeof(Entry) + 32 + outcome.plan.nodes.size() * sizeof(PlanNode);
   std::lock_guard<std::mutex> lock(mutex_);
@@ -54,6 +54,7 @@ void BitCache::store(const Key& key, const Outcome& outcome) {
   Entry& entry = entries_[key];
   if (entry.exact) return;
   bytes_ += size;
+  if (outcome.exact || outcome.value > entry.bound) entry.node = node;
   entry.exact = outcome.exact;
   entry.bound = outcome.exact ? outcome.value : std::max(entry.bound, outcome.value);
   if (outcome.exact) entry.plan = outcome.plan;
@@ -124,7 +125,8 @@ Outcome BitSearch<T>::child(const BitNode& view, int level, int test, bool pass,
                             Loss upper, Loss lower) {
   const auto& passes =
       problem_.passes[static_cast<std::size_t>(view.ids[static_cast<std::size_t>(test)])];
-  const bool cached = shape.depth >= 3 && !control_.log;
+  ProofLog* const log = control_.log;
+  const bool cached = shape.depth >= 3 && shape.leaves > 3;
   BitCache::Key key{};
   if (cached) {
     key = BitCache::key(part(view.members, passes, pass), shape,
@@ -133,16 +135,18 @@ Outcome BitSearch<T>::child(const BitNode& view, int level, int test, bool pass,
     if (cache_.find(key, entry)) {
       if (entry.exact || entry.bound >= upper) {
         ++counters.cache_hits;
+        if (log) log->last = entry.node;
         return {entry.bound, entry.exact && entry.bound < upper, std::move(entry.plan)};
       }
-      lower = std::max(lower, entry.bound);
+      // What is shown of the rows has to be shown without the bound.
+      if (!log) lower = std::max(lower, entry.bound);
     }
   }
   BitNode& rows = view_at(level + 1);
   rows.make_child(problem_, view, test, pass);
   rows.renew();
   Outcome out = solve(rows, level + 1, shape, upper, lower);
-  if (cached) cache_.store(key, out);
+  if (cached) cache_.store(key, out, log ? log->last : -1);
   return out;
 }
 
@@ -190,7 +194,8 @@ Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, 
     // has not: these lose no more, and pay no more on the way, than the worst. What the other
     // side's path has paid for, this one's may have to.
     const auto spread = [&](std::size_t s, bool pass, Loss value) {
-      if (log) return;  // a certificate carries bounds along one feature only
+      // Else a certificate carries bounds along one feature only.
+      if (log && !(log->by_bits && division.of == 1)) return;
       const Loss own = both(s, s), size = pass ? own : rows - own;
       const Loss own_load = load_of(view, s, s), load = pass ? own_load : view.load - own_load;
       for (std::size_t t = 0; t < n; ++t) {
@@ -252,7 +257,8 @@ Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, 
         work(0, 0);
       for (Split& s : round) {
         for (int side = 0; log && side < 2; ++side)
-          note(view, logged, s.test, side == 0, s.value[side], s.node[side], division);
+          if (s.solved[side])
+            note(view, logged, s.test, side == 0, s.side[side].value, s.node[side], division);
         spread(static_cast<std::size_t>(s.test), true, s.value[0]);
         spread(static_cast<std::size_t>(s.test), false, s.value[1]);
         const Loss value = s.value[0] + s.value[1] + s.toll;
@@ -285,13 +291,16 @@ void BitSearch<T>::evaluate(const BitNode& view, int level, const Shape (&shapes
     const int side = s.pass_first ? k : 1 - k;
     const Loss limit = upper - s.toll - s.value[1 - side];
     if (s.value[side] >= limit) break;
-    s.side[side] = child(view, level, s.test, side == 0, shapes[side], limit, s.value[side]);
+    s.side[side] = child(view, level, s.test, side == 0, shapes[side], limit,
+                         control_.log ? price_ : s.value[side]);
     s.value[side] = std::max(s.value[side], s.side[side].value);
+    s.solved[side] = true;
     if (control_.log) s.node[side] = control_.log->last;
   }
 }
 
-// Writes down a bound on a side of a test, for all cuts that part the rows alike.
+// Writes down a bound on a side of a test, for all cuts that part the rows alike. Bounds go to them
+// by themselves where the checker works on bits, and both sides have as many leaves.
 template <class T>
 void BitSearch<T>::note(const BitView& view, std::int32_t node, int test, bool pass, Loss value,
                         std::int32_t child, Division division) {
@@ -302,6 +311,7 @@ void BitSearch<T>::note(const BitView& view, std::int32_t node, int test, bool p
     control_.log->nodes[static_cast<std::size_t>(node)].records.push_back(
         {static_cast<std::uint32_t>(twin.feature), twin.bound, 0, child, value,
          static_cast<std::uint16_t>(at), ProofLog::any, pass == twin.exchanged});
+    if (control_.log->by_bits && division.of == 1) return;
   }
 }
 

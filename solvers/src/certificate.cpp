@@ -2,29 +2,17 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <set>
 
-#include "odt/dataset.hpp"
-#include "odt/proof_log.hpp"
+#include "certificate_bits.hpp"
 
 namespace odt {
 namespace {
 
-using Record = ProofLog::Record;
-
-struct Hole {};  // the log does not close a cut
-
-// What is asked of the rows of a node.
-struct Claim {
-  int depth;
-  std::int64_t leaves;
-  int state;
-  std::int32_t least;
-};
-
 // The rows of a node in the order of each feature, and what each of them can lose.
 struct Rows {
   std::vector<std::vector<std::uint32_t>> order;
-  std::shared_ptr<const std::vector<Loss>> most;  // of all rows of the problem
+  std::shared_ptr<std::vector<Loss>> most;  // of all rows of the problem
   std::size_t size() const { return order[0].size(); }
 };
 
@@ -184,16 +172,17 @@ class Stairs {
   std::vector<Held> held_;
 };
 
-class Writer {
+class Writer : public Bytes {
  public:
-  Writer(const Dataset& data, const ProofLog& log) : p_(data.problem), log_(log) {}
-
-  std::string bytes;
-
-  void number(std::uint64_t value) {
-    for (; value >= 128; value >>= 7) bytes += static_cast<char>(value | 128);
-    bytes += static_cast<char>(value);
+  Writer(const Dataset& data, const ProofLog& log) : p_(data.problem), log_(log) {
+    rows_.most = std::make_shared<std::vector<Loss>>(p_.rows);
+    for (std::size_t i = 0; i < p_.rows; ++i) (*rows_.most)[i] = data.loss.most(i);
+    for (std::size_t f = 0; f < p_.features; ++f)
+      rows_.order.emplace_back(data.order.begin() + static_cast<std::ptrdiff_t>(f * p_.rows),
+                               data.order.begin() + static_cast<std::ptrdiff_t>((f + 1) * p_.rows));
   }
+
+  const Rows& all() const { return rows_; }
 
   // The largest target that a node's records close, up to `most`; what lies below is not looked at.
   Loss shown(std::int32_t id, const Rows& rows, const Claim& claim, Loss most) {
@@ -231,13 +220,6 @@ class Writer {
   }
 
  private:
-  // As the checker takes it: false where it looks itself.
-  static bool normal(Claim& claim) {
-    if (claim.depth < 40) claim.leaves = std::min(claim.leaves, std::int64_t{1} << claim.depth);
-    claim.depth = static_cast<int>(std::min<std::int64_t>(claim.depth, claim.leaves - 1));
-    return claim.depth >= 3;
-  }
-
   // Calls with each feature that may be cut, for each division of the leaves; ends where it says
   // so.
   template <class Each>
@@ -396,54 +378,79 @@ class Writer {
 
   const Problem& p_;
   const ProofLog& log_;
+  Rows rows_;
   std::vector<char> keep_;
 };
+
+}  // namespace
+
+bool checked_by_bits(const Dataset& data) {
+  const Problem& p = data.problem;
+  if (p.leaf_rows > 1 || !p.next.empty() || p.must >= 0) return false;
+  std::set<Loss> weights;
+  Loss total = 0;
+  for (std::size_t i = 0; i < p.rows; ++i) {
+    weights.insert(data.loss.most(i));
+    total += data.loss.most(i);
+    if (weights.size() * static_cast<std::size_t>(data.loss.labels) > 16) return false;
+  }
+  return total < (Loss{1} << 30) &&
+         std::all_of(p.distinct.begin(), p.distinct.end(), [](auto many) { return many <= 2; });
+}
+
+namespace {
+
+// Depth and bound of a claim.
+template <class Any>
+void begin(Any& writer, const Problem& p, Loss bound) {
+  writer.number(static_cast<std::uint64_t>(p.depth));
+  writer.number(static_cast<std::uint64_t>(bound));
+}
+
+// The claim that what the log shows of all rows comes to, or what rows show that no test parts.
+template <class Any>
+std::string written(Any writer, const Dataset& data, const ProofLog& log, const Claim& claim,
+                    Loss& bound) {
+  const Problem& p = data.problem;
+  Loss best = 0;
+  std::int32_t root = -1;
+  for (auto id = log.roots.rbegin(); id != log.roots.rend() && best < bound; ++id) {
+    if (log.nodes[static_cast<std::size_t>(*id)].points) continue;  // as `points` has it
+    const Loss shown = writer.shown(*id, writer.all(), claim, bound);
+    if (shown > best) best = shown, root = *id;
+  }
+  const Loss points = best < bound ? p.leaf_price + data.inseparable() : 0;
+  const bool by_points = root < 0 || best <= points;
+  bound = std::min(bound, std::max(best, points));
+  try {
+    begin(writer, p, bound);
+    if (bound <= p.leaf_price) return writer.bytes;
+    if (by_points)
+      writer.number(0);
+    else
+      writer.write(root, writer.all(), claim, bound);
+    return writer.bytes;
+  } catch (const Hole&) {
+    bound = 0;
+    Bytes none;
+    begin(none, p, bound);
+    return none.bytes;
+  }
+}
 
 }  // namespace
 
 std::string certificate(const Dataset& data, const ProofLog& log, Loss& bound) {
   const Problem& p = data.problem;
   Claim claim{p.depth, p.leaves > 0 ? p.leaves : std::int64_t{1} << p.depth, 0, p.leaf_rows};
-  const auto begun = [&] {
-    Writer writer(data, log);
-    writer.number(static_cast<std::uint64_t>(p.depth));
-    writer.number(static_cast<std::uint64_t>(bound));
-    return writer;
-  };
   bound = std::max<Loss>(bound, 0);
-  if (claim.depth < 40) claim.leaves = std::min(claim.leaves, std::int64_t{1} << claim.depth);
-  claim.depth = static_cast<int>(std::min<std::int64_t>(claim.depth, claim.leaves - 1));
-  if (claim.depth < 3 || bound <= p.leaf_price) return begun().bytes;
-  const Loss points = p.leaf_price + data.inseparable();
-  if (bound <= points) {
-    Writer writer = begun();
-    writer.number(0);
-    return writer.bytes;
+  if (!normal(claim) || bound <= p.leaf_price) {
+    Bytes none;
+    begin(none, p, bound);
+    return none.bytes;
   }
-  Rows rows;
-  auto most = std::make_shared<std::vector<Loss>>(p.rows);
-  for (std::size_t i = 0; i < p.rows; ++i) (*most)[i] = data.loss.most(i);
-  rows.most = most;
-  for (std::size_t f = 0; f < p.features; ++f)
-    rows.order.emplace_back(data.order.begin() + static_cast<std::ptrdiff_t>(f * p.rows),
-                            data.order.begin() + static_cast<std::ptrdiff_t>((f + 1) * p.rows));
-  Loss best = 0;
-  std::int32_t root = -1;
-  for (auto id = log.roots.rbegin(); id != log.roots.rend() && best < bound; ++id) {
-    if (log.nodes[static_cast<std::size_t>(*id)].points) continue;  // as `points` has it
-    const Loss shown = Writer(data, log).shown(*id, rows, claim, bound);
-    if (shown > best) best = shown, root = *id;
-  }
-  bound = std::max(best, points);
-  if (root < 0 || best < points) return certificate(data, log, bound);
-  try {
-    Writer writer = begun();
-    writer.write(root, rows, claim, bound);
-    return writer.bytes;
-  } catch (const Hole&) {
-    bound = 0;
-    return begun().bytes;
-  }
+  if (log.by_bits) return written(BitWriter(data, log), data, log, claim, bound);
+  return written(Writer(data, log), data, log, claim, bound);
 }
 
 }  // namespace odt

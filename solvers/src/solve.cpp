@@ -355,7 +355,10 @@ void solve_general(const Problem& problem, const Kernels& kernels, Control& cont
   control.grow_first(enough && grows_first(problem, control.options()));
   const Dataset data(problem, kernels, &control);
   ProofLog log;
-  if (certify) control.log = &log;
+  if (certify) {
+    log.by_bits = checked_by_bits(data);
+    control.log = &log;
+  }
   const RootAnswer answer = search(data, control, result);
   if (certify) {
     result.certified = answer.bound;

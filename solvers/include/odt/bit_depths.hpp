@@ -225,7 +225,11 @@ Outcome BitSearch<T>::depth_three_outcome(BitNode& view, Loss upper) {
   std::size_t best = 0;
   for (std::size_t t = 1; t < view.tests(); ++t)
     if (value(t) < value(best)) best = t;
-  if (ProofLog* const log = control_.log) {
+  ProofLog* const log = control_.log;
+  if (log && log->by_bits) {
+    log->last = log->open(std::min(value(best), leaf_loss(view)), -1);
+    log->nodes.back().sweep = true;
+  } else if (log) {
     log->last = log->open(0, -1);
     for (std::size_t t = 0; t < view.tests(); ++t)
       for (const bool pass : {true, false})

@@ -32,12 +32,13 @@ class BitCache {
     Loss bound = 0;  // lower bound, or the value
     bool exact = false;
     Plan plan;
+    std::int32_t node = -1;  // of the log
   };
   explicit BitCache(std::size_t limit) : limit_(limit) {}
   static Key key(const std::vector<std::uint64_t>& members, Shape shape, int state = 0);
   // Threads share the cache; entries are copied out.
   bool find(const Key& key, Entry& entry) const;
-  void store(const Key& key, const Outcome& outcome);
+  void store(const Key& key, const Outcome& outcome, std::int32_t node);
   std::size_t size() const { return entries_.size(); }
 
  private:
@@ -94,6 +95,7 @@ class BitSearch {
     Outcome side[2];
     Loss toll;                        // what the test itself costs
     std::int32_t node[2] = {-1, -1};  // of the log
+    bool solved[2] = {false, false};
   };
 
   // How the leaves are divided between the sides: which way, of how many.

@@ -11,8 +11,10 @@
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define ODT_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#define ODT_POPCNT __attribute__((target_clones("popcnt", "default")))
 #else
 #define ODT_CLONES
+#define ODT_POPCNT
 #endif
 
 namespace odt {

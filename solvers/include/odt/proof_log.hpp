@@ -1,7 +1,7 @@
 // What a search leaves behind for a certificate: the bounds that it found at cuts, node by node.
 //
 // A node of depth three or more is a list of them. What a side of depth two loses needs no record
-// of its own: the checker finds it again.
+// of its own: the checker finds it again; so with depth three where every feature has two values.
 #pragma once
 
 #include <cstdint>
@@ -36,17 +36,24 @@ class ProofLog {
     std::int32_t flat_child = -1;
     std::vector<Record> records;
     bool points = false;  // rows that no test parts lose as much by themselves
+    bool sweep = false;   // the checker tries all trees of depth three: none loses less than `flat`
   };
 
   std::int32_t open(Loss flat, std::int32_t flat_child) {
-    nodes.push_back({flat, flat_child, {}, false});
+    nodes.push_back({flat, flat_child, {}});
     return static_cast<std::int32_t>(nodes.size()) - 1;
   }
 
+  // Whether every feature has two values, and the checker therefore works on bits: it carries
+  // bounds from one feature to another, and sweeps depth three.
+  bool by_bits = false;
   std::vector<Node> nodes;
   std::vector<std::int32_t> roots;  // of the whole problem, the last one last
   std::int32_t last = -1;           // the node of the sub-problem that was solved last
 };
+
+// Whether the checker works on bits; it may also where this says no.
+bool checked_by_bits(const Dataset& data);
 
 // The certificate that no tree loses less than a bound: as few records as close all cuts, at the
 // lowest bounds that do. `bound` is lowered to what the log shows, and is 0 where it shows nothing.
