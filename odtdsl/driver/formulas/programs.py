@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from odtdsl.problem.ir.forms import Core
     from odtdsl.problem.ir.raw import RawModel
 
-PROGRAMS = ("lp", "mps", "mzn")
-"""Formats of programs."""
 
 INTEGRAL, ROOM = 1e-4, 1e-5
 """How far an integer column may be off, and a row, by its largest coefficient: solvers' own
