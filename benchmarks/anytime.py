@@ -12,6 +12,7 @@ side. `--docs` puts the tables into `docs/explanation/exact-measured.md`.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import subprocess
@@ -207,7 +208,32 @@ def of_contree(asked: dict[str, Any]) -> dict[str, Any]:
     return {"steps": [[end, float(found.value)]], "bounds": [], "end": end}
 
 
-PEERS = {"pytrees-rs": of_discrepancies, "pycontree": of_contree}
+def of_lickety_split(asked: dict[str, Any]) -> dict[str, Any]:
+    """LicketySPLIT, by the package tree-praxis: one tree of 0/1 features, without a limit."""
+    from praxis import PRAXIS
+
+    x, y = table_of(asked["name"])
+    began = time.process_time()
+    model = PRAXIS()
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+        model.fit(
+            x.astype(int),
+            y,
+            lambda_reg=0.0,
+            depth_budget=asked["depth"],
+            proxy_style="licketysplit",
+            proxy_only=True,
+        )
+        errors = model.root_lickety_objective_lookahead1(asked["depth"])
+    end = time.process_time() - began
+    return {"steps": [[end, float(errors)]], "bounds": [], "end": end}
+
+
+PEERS = {
+    "pytrees-rs": of_discrepancies,
+    "pycontree": of_contree,
+    "licketysplit": of_lickety_split,
+}
 
 
 def cart(kind: str, x: Array, y: Array, depth: int) -> float:
@@ -262,7 +288,8 @@ def measure(args: argparse.Namespace) -> None:
             for seed in range(args.seeds)
         ]
         values = {limit: float(np.median([c.at(limit) for c in curves])) for limit in limits}
-        others = {who: run({**asked, "using": who}, args.out) for who in args.peers}
+        takes = [who for who in args.peers if who != "licketysplit" or np.isin(x, (0, 1)).all()]
+        others = {who: run({**asked, "using": who}, args.out) for who in takes}
         best = min([*values.values(), *(curve.at(1e9) for curve in others.values())])
         integral = float(np.median([c.integral(best, limits[-1]) for c in curves]))
         bound = float(np.median([c.bound(limits[-1]) for c in curves]))
@@ -276,8 +303,15 @@ def measure(args: argparse.Namespace) -> None:
             f"{integral:.2f}",
             *(
                 cell
-                for curve in others.values()
-                for cell in (shown.format(curve.at(1e9)), f"{curve.integral(best, limits[-1]):.2f}")
+                for who in args.peers
+                for cell in (
+                    (
+                        shown.format(others[who].at(1e9)),
+                        f"{others[who].integral(best, limits[-1]):.2f}",
+                    )
+                    if who in others
+                    else (None, None)
+                )
             ),
         )
         for who, curve in others.items():
