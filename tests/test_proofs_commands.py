@@ -72,7 +72,7 @@ def test_what_keeps_a_proof_from_being_written(spec: Path, tmp_path: Path) -> No
     for words, code in (
         (("--using", "milp"), "U316"),
         (("--model", "pattern"), "U316"),
-        (("--all-optimal",), "U316"),
+        (("--all-optimal", "--using", "sat"), "B103"),
         (("--proof", tmp_path / "no" / "a.proof"), "F301"),
     ):
         refused = odt("solve", spec, "--proof", proof, *words)

@@ -6,11 +6,14 @@ kept, the best one by the objective, then that of the fewest leaves, then the sh
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 from odtdsl.auditor.audit import Audit, audit
@@ -23,7 +26,7 @@ from odtdsl.base.methods import method
 from odtdsl.base.numbers import as_number, only
 from odtdsl.driver.near import Near, bounds_of, price_of_an_error
 from odtdsl.driver.overrides import Overrides, overridden
-from odtdsl.driver.result import Result
+from odtdsl.driver.result import Certificate, Result
 from odtdsl.predictors.nodes import Branch
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.tree import Tree
@@ -144,6 +147,8 @@ class Alternatives:
         Wall time, the search for the best one included.
     rows
         The training rows.
+    tolerance
+        `near`, read.
     """
 
     result: Result
@@ -158,7 +163,10 @@ class Alternatives:
     distinct: int
     seconds: float
     rows: Rows = field(repr=False)
+    tolerance: Near | None = field(default=None, repr=False)
     counters: tuple[tuple[str, int], ...] = field(default=(), repr=False)
+    certificate: Certificate | None = field(default=None, repr=False)
+    """What was shown of the list by `certify`."""
 
     def __str__(self) -> str:
         """What `odt solve --near` prints: the first trees, and what all share."""
@@ -179,6 +187,38 @@ class Alternatives:
         from odtdsl.driver.reliance import reliance_of
 
         return reliance_of([one.tree for one in self.trees], self.rows, self.without)
+
+    def certify(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        within: float | str | timedelta | None = None,
+    ) -> Alternatives:
+        """The same list with a certificate that it is complete, checked by `odtcheck`.
+
+        Parameters
+        ----------
+        path
+            A file for the certificate, which `odt audit --proof` and `odtcheck` check elsewhere;
+            the rows are written beside it.
+        within
+            A time limit for writing it, such as `"30 s"`.
+
+        Returns
+        -------
+        Alternatives
+            Its `certificate` says what was shown; the text of the list tells it.
+
+        Raises
+        ------
+        OdtError
+            P201: the list is not complete. P202: the time was over. P203: no certificate covers
+            the problem, with the rule. P109: `odtcheck` refuses it.
+        """
+        return cast(
+            "Alternatives",
+            method("Alternatives.certify")(self, None if path is None else Path(path), within),
+        )
 
     @property
     def status(self) -> Status:
@@ -264,6 +304,7 @@ class Alternatives:
                 for value, leaves, trees in self.sizes
             ],
             "counters": dict(self.counters),
+            **({} if self.certificate is None else {"certificate": self.certificate.to_json()}),
             "model": to_json(self.trees[0].tree) if self.trees else None,
             "trees": [
                 {
@@ -365,6 +406,7 @@ def alternatives(
         distinct=len(found.known) if tell or found.merges else ended.told,
         seconds=time.monotonic() - began,
         rows=analysis.rows,
+        tolerance=near,
         counters=ended.counters,
     )
 
@@ -384,11 +426,7 @@ def _enumerate(
 ) -> tuple[Stopped, Enumerated]:
     from odtdsl.backends.exact.enumeration import Functions, enumerate_trees
 
-    best = tuple(
-        stage.value if isinstance(form, DepthStage) else form.sign * stage.value
-        for form, stage in zip(core.objective, result.stages, strict=True)
-        if stage.value is not None
-    )
+    best = best_of(core, result)
     bounds = bounds_of(core, analysis.rows, best, near)
     with interruptible() as interrupted:  # as before: a first Ctrl-C only asks
         memory = Guard(limits.memory_bytes, lambda: interrupted() or found.must_end())
@@ -403,11 +441,25 @@ def _enumerate(
                 most=2**62 if found.merges else wish.most,
                 functions=Functions(rows=analysis.rows, columns=found.missing),
             ),
-            shallowest=int(best[0]) if isinstance(core.objective[0], DepthStage) else 0,
+            shallowest=shallowest(core, best),
         )
         if ended.stopped == "interrupted" and not interrupted():
             return "memory" if memory.full else "time", ended
     return _ENDED[ended.stopped], ended
+
+
+def best_of(core: Core, result: Result) -> tuple[Fraction, ...]:
+    """The values of the stages of an optimal result, minimized."""
+    return tuple(
+        stage.value if isinstance(form, DepthStage) else form.sign * stage.value
+        for form, stage in zip(core.objective, result.stages, strict=True)
+        if stage.value is not None
+    )
+
+
+def shallowest(core: Core, best: tuple[Fraction, ...]) -> int:
+    """The least depth that trees of a list have, where the depth is the first stage."""
+    return int(best[0]) if isinstance(core.objective[0], DepthStage) else 0
 
 
 _ENDED: dict[Ended, Stopped] = {

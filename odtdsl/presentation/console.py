@@ -488,6 +488,8 @@ def _counted_trees(found: Alternatives) -> Iterator[str]:
     for stage in found.result.stages:
         yield "  " + stage_line(stage)
     yield f"  {found.result.backend}, {found.seconds:.2f} s"
+    if found.certificate is not None:
+        yield f"  {found.certificate}"
     if found.raw is None:
         return
     yield ""
@@ -541,6 +543,8 @@ def _listed_status(found: Alternatives) -> Iterator[str]:
     shared = ", ".join(found.shared)
     yield "  all of them test " + shared if shared else "  no feature is tested by all of them"
     yield f"  every tree audited; {found.result.backend}, {found.seconds:.2f} s"
+    if found.certificate is not None:
+        yield f"  {found.certificate}"
 
 
 def _uses(uses: Sequence[Use], most: int | None) -> Iterator[str]:

@@ -13,7 +13,7 @@
 // read the problem, sort rows, try pairs of tests fast, and follow rules on whole trees.
 //
 // Exit code: 0 certified (or sampled), 1 refused, 2 the files could not be read.
-#include "odtcheck_rules.hpp"
+#include "odtcheck_all.hpp"
 #include "odtcheck_two.hpp"
 
 namespace {
@@ -300,6 +300,39 @@ struct Checker {
     }
   }
 
+  vector<Int> read_multipliers(Int& scale) {
+    const Int far = Int{1} << 40;
+    scale = read();
+    vector<Int> multipliers;
+    for (size_t i = 0; i < p.rules.size(); ++i)
+      if (p.rules[i].scope == "tree") multipliers.push_back(read());
+    for (Int m : multipliers) demand(m < far, "a multiplier is too large");
+    demand(scale < far, "a scale is too large");
+    return multipliers;
+  }
+
+  // ALL: every tree that keeps the rules and is of at most this value, and the tree itself where
+  // `named`. By values, how many there are.
+  std::map<Int, Int> all_trees(const View& v, Int value, bool named, std::set<Told>& found) {
+    rules.insert("ALL");
+    All all(p, named, [this] { return sampled("ALL"); });
+    Int scale = 0, budget = 0;
+    const vector<Int> multipliers = read_multipliers(scale);
+    std::map<Int, Int> counts;
+    if (value < p.base || !all.begin(v, value - p.base + 1, scale, multipliers, budget))
+      return counts;
+    for (auto& one : all.trees(v, p.depth, 0, budget)) {
+      const Sort& sort = one.first;
+      if (sort.point.loss + p.base > value || sort.leaves > p.leaves ||
+          !keeps_rules(p, sort.point.sums, sort.point.facts))
+        continue;
+      counts[sort.point.loss + p.base] += one.second.count;
+      found.insert(one.second.told.begin(), one.second.told.end());
+    }
+    steps += all.nodes;
+    return counts;
+  }
+
   // DUAL and FRONT: a scale and a multiplier for each rule; then no tree below the budget keeps all
   // rules and loses less than is claimed.
   void under_rules(const View& v, Int target) {
@@ -310,12 +343,8 @@ struct Checker {
     }
     demand(p.leaves >= Int{1} << p.depth && p.leaf_rows == 1, "sizes and leaves are rules here");
     Fronts fronts(p, [this] { return sampled("FRONT"); });
-    const Int scale = read(), far = Int{1} << 40;
-    vector<Int> multipliers;
-    for (size_t i = 0; i < p.rules.size(); ++i)
-      if (p.rules[i].scope == "tree") multipliers.push_back(read());
-    for (Int m : multipliers) demand(m < far, "a multiplier is too large");
-    demand(scale < far, "a scale is too large");
+    Int scale = 0;
+    const vector<Int> multipliers = read_multipliers(scale);
     rules.insert("DUAL");
     if (fronts.check(v, target, scale, multipliers) > 0) rules.insert("FRONT");
     steps += fronts.nodes;
@@ -486,12 +515,66 @@ string told(const Problem& p, Int value) {
   return text;
 }
 
+// How a check ended: what was done, what is claimed, and the verdict.
+int ended(const Problem& p, const Checker& check, const string& claims, const string& verdict) {
+  using Long = long long;
+  std::printf("steps: %lld, of them %lld %s", static_cast<Long>(check.steps),
+              static_cast<Long>(check.pairs),
+              p.ruled || p.all ? "tests of the root" : "checks of depth two");
+  if (check.skipped) std::printf(", %lld left out", static_cast<Long>(check.skipped));
+  std::printf("\nrules:");
+  for (const string& rule : check.rules) std::printf(" %s", rule.c_str());
+  if (!p.numbers.empty()) std::printf("\nwithin: a billionth of the loss of one leaf");
+  std::printf("\n%s%s: %s\n", claims.c_str(), check.skipped ? "sampled" : "certified",
+              verdict.c_str());
+  return 0;
+}
+
+// ALL: that some trees, or so many, are all that are no worse than claimed.
+int run_all(const Problem& p, Checker& check) {
+  const View all = whole(p);
+  const Int worst = worst_value(p);
+  std::map<Int, Int> counts;
+  Int total = 0;
+  try {
+    const std::set<Told> named = listed(p, all, worst);
+    std::set<Told> found;
+    counts = check.all_trees(all, worst, p.counted < 0, found);
+    for (const auto& one : counts) total += one.second;
+    for (const Told& one : found) demand(named.count(one), "a tree is missing from the list");
+    if (!check.skipped) {
+      demand(p.counted >= 0 || found.size() == named.size(), "a listed tree is none of them");
+      demand(p.counted < 0 || total == p.counted, "there are more trees than counted, or fewer");
+    }
+    demand(check.at == check.end, "bytes follow the certificate");
+  } catch (const Refused& why) {
+    std::printf("refused at step %lld: %s\n", static_cast<long long>(check.steps), why.what());
+    return 1;
+  }
+  if (check.skipped)
+    return ended(p, check, "", "of the tests that were tried, all trees are listed");
+  return ended(p, check, told_all(p, counts, total),
+               p.counted < 0 ? "these are all the trees" : "so many trees are all there are");
+}
+
 int run(const string& file, const string& text, const char* steps, const string& data,
         double share) {
   using Long = long long;
-  const Problem p = load(text, data);
+  Problem p = load(text, data);
+  if (p.all) {
+    need(p.numbers.empty(), "trees of numbers are not listed");
+    need(p.levels == p.depth || (p.least_depth && p.levels < p.depth), "of trees of another depth");
+    p.depth = p.levels;
+    p.leaves = std::min(p.leaves, Int{1} << p.depth);
+  }
   std::printf("problem: %zu rows, %zu features, %zu classes, depth %d, at most %lld leaves\n",
               p.rows, p.features.size(), p.classes.size(), p.depth, static_cast<Long>(p.leaves));
+  Checker check{p,
+                share,
+                reinterpret_cast<const unsigned char*>(steps),
+                reinterpret_cast<const unsigned char*>(file.data()) + file.size(),
+                {}};
+  if (p.all) return run_all(p, check);
   const Held tree(p);
   const bool held = !p.tree.empty();
   if (held) {
@@ -502,11 +585,6 @@ int run(const string& file, const string& text, const char* steps, const string&
     for (Int value : tree.stages) std::printf(" %lld", static_cast<Long>(value));
     std::printf("\n");
   }
-  Checker check{p,
-                share,
-                reinterpret_cast<const unsigned char*>(steps),
-                reinterpret_cast<const unsigned char*>(file.data()) + file.size(),
-                {}};
   View all = whole(p);
   // Depth first: the claim that all trees of the tree's depth are no better, and that of one level
   // less none keeps the rules.
@@ -536,18 +614,10 @@ int run(const string& file, const string& text, const char* steps, const string&
     std::printf("refused at step %lld: %s\n", static_cast<Long>(check.steps), why.what());
     return 1;
   }
-  std::printf("steps: %lld, of them %lld %s", static_cast<Long>(check.steps),
-              static_cast<Long>(check.pairs),
-              p.ruled ? "tests of the root" : "checks of depth two");
-  if (check.skipped) std::printf(", %lld left out", static_cast<Long>(check.skipped));
-  std::printf("\nrules:");
-  for (const string& rule : check.rules) std::printf(" %s", rule.c_str());
-  if (!p.numbers.empty()) std::printf("\nwithin: a billionth of the loss of one leaf");
-  std::printf("\n%s%s: %s\n", claims.c_str(), check.skipped ? "sampled" : "certified",
-              !reached || !least ? "the bounds above, not that the tree is optimal"
-              : held             ? "the tree is optimal"
-                                 : "no tree keeps the rules");
-  return 0;
+  return ended(p, check, claims,
+               !reached || !least ? "the bounds above, not that the tree is optimal"
+               : held             ? "the tree is optimal"
+                                  : "no tree keeps the rules");
 }
 
 }  // namespace

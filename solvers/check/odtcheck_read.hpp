@@ -92,7 +92,13 @@ struct Problem {
   vector<vector<string>> told;          // of facts: number, level or *, features that set it
   vector<vector<std::uint64_t>> facts;  // per level and feature: what a test sets
   vector<vector<Int>> sums;             // per kind: of measures, [measure * classes + class]
-  vector<Node> tree;
+  vector<Node> tree;                    // one after the other, where there are several
+  vector<int> roots;                    // of the trees
+  // That these are all the trees of at most so many levels, and of values no worse than these.
+  bool all = false, idle = false;  // `idle`: with splits of two leaves of one class
+  int levels = 0;
+  vector<Int> upto;  // per stage that is no `zero`; later ones may be anything
+  Int counted = -1;  // how many there are, where they are not told one by one
   // All stages in one loss: per kind of row and class, above the least; and the most that a row of
   // the kind can lose. The last kind is of rows that do not count.
   vector<Index> kind;
@@ -376,7 +382,14 @@ Problem read_problem(const string& text) {
       p.next.emplace_back();
       for (size_t i = 1; i < line.size(); ++i)
         p.next.back().push_back(static_cast<int>(integer(line[i], 1 << 20)) - 1);
-    } else if (word == "leaf" || word == "split")
+    } else if (word == "all" && line.size() >= 3) {
+      p.all = true;
+      p.levels = static_cast<int>(integer(line[1], 30));
+      p.idle = line[2] != "0";
+      for (size_t i = 3; i < line.size(); ++i) p.upto.push_back(integer(line[i]));
+    } else if (word == "count" && one)
+      p.counted = integer(line[1]);
+    else if (word == "leaf" || word == "split")
       tree.push_back(line);
     else
       need(word == "problem" || word == "made" || word == "data" || word == "only" || word.empty(),
@@ -386,8 +399,10 @@ Problem read_problem(const string& text) {
            p.leaves >= 1 && p.depth >= 0,
        "classes, features, stages, the depth, leaves or rows of a leaf are missing");
   size_t at = 0;
-  if (!tree.empty()) read_tree(p, tree, at, 0);
+  while (at < tree.size() && (p.all || p.roots.empty()))
+    p.roots.push_back(read_tree(p, tree, at, 0));
   need(at == tree.size(), "lines follow the tree");
+  need(p.counted < 0 || (p.all && p.roots.empty()), "trees are told, or counted");
   for (const Node& node : p.tree)
     need(node.feature >= 0 || node.outputs.size() == (p.pieces.empty() ? 0 : p.numbers.size()),
          "a leaf has outputs where a rule asks for them");

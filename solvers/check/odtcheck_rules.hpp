@@ -66,6 +66,17 @@ struct Fronts {
 
   // How many points were left; refuses where one of them keeps the rules below the target.
   Int check(const View& v, Int target, Int of_loss, const vector<Int>& multipliers) {
+    Int budget = 0;
+    if (!begin(v, target, of_loss, multipliers, budget)) return 0;
+    const vector<Point> found = front(v, p.depth, 0, budget);
+    for (const Point& point : found)
+      demand(point.loss >= target || !keeps_rules(p, point.sums, point.facts),
+             "a tree that keeps the rules loses less than is claimed");
+    return static_cast<Int>(found.size());
+  }
+
+  // The budget of trees that lose less than the target; false where no tree keeps the rules.
+  bool begin(const View& v, Int target, Int of_loss, const vector<Int>& multipliers, Int& within) {
     scale = of_loss;
     multiplier.assign(p.measures.size(), 0);
     size_t at = 0;
@@ -73,7 +84,7 @@ struct Fronts {
     Wide budget = Wide{scale} * (target - 1), reach = 0;
     for (const Rule& rule : p.rules) {
       const Int m = rule.scope == "tree" ? multipliers[at++] : 0;
-      if (rule.scope == "tree" && rule.literals.empty()) return 0;  // no tree keeps it
+      if (rule.scope == "tree" && rule.literals.empty()) return false;  // no tree keeps it
       if (!m) continue;
       demand(rule.literals.size() == 1 && !rule.literals[0].fact, "a multiplier of no bound");
       multiplier[rule.literals[0].at] += m;
@@ -82,11 +93,8 @@ struct Fronts {
     weigh(v, budget, reach);
     demand(reach < kLargest && budget < kLargest && budget > -kLargest, "sums are too large");
     drops = price >= 0 && may_drop(p);
-    const vector<Point> found = front(v, p.depth, 0, static_cast<Int>(budget));
-    for (const Point& point : found)
-      demand(point.loss >= target || !keeps_rules(p, point.sums, point.facts),
-             "a tree that keeps the rules loses less than is claimed");
-    return static_cast<Int>(found.size());
+    within = static_cast<Int>(budget);
+    return true;
   }
 
   // Weights above the least of each kind, which are taken off the budget.
@@ -225,25 +233,43 @@ struct Fronts {
     return limit;
   }
 
+  // Calls `use` with the point of each leaf within a budget, and its class.
+  template <class Use>
+  void leaves_of(const View& v, int state, Int budget, Use use) const {
+    if (!p.ends[static_cast<size_t>(state)]) return;
+    for (size_t c = 0; c < p.classes.size(); ++c) {
+      Point leaf{price, p.price, sums_of(p, v.kind, c), 0};
+      for (Index k : v.kind) {
+        leaf.weighted += weights[k][c];
+        leaf.loss += p.loss[k][c];
+      }
+      const Int apart = error_of(p, v.kind);
+      if (leaf.weighted + Wide{scale} * apart > budget || !meets(p, state, "leaf", leaf.sums))
+        continue;
+      leaf.weighted += scale * apart;
+      leaf.loss += apart;
+      for (size_t m = 0; m < leaf.sums.size(); ++m) leaf.sums[m] += p.measures[m].price;
+      use(leaf, c);
+    }
+  }
+
+  static Point joined(const Point& x, const Point& y, std::uint64_t facts) {
+    Point both{x.weighted + y.weighted, x.loss + y.loss, x.sums, x.facts | y.facts | facts};
+    for (size_t m = 0; m < both.sums.size(); ++m) both.sums[m] += y.sums[m];
+    return both;
+  }
+
+  // Bounds are those of all tests that part rows; a tree's must part cells that are there.
+  bool may_stand(const View& v, size_t f, size_t t) const {
+    return v.cut[f][t] && v.rank[f][v.order[f][t - 1]] != p.features[f].absent &&
+           v.rank[f][v.order[f][t]] != p.features[f].absent;
+  }
+
   // The points within a budget.
   vector<Point> front(const View& v, int depth, int state, Int budget) {
     ++nodes;
     vector<Point> found;
-    if (p.ends[static_cast<size_t>(state)])
-      for (size_t c = 0; c < p.classes.size(); ++c) {
-        Point leaf{price, p.price, sums_of(p, v.kind, c), 0};
-        for (Index k : v.kind) {
-          leaf.weighted += weights[k][c];
-          leaf.loss += p.loss[k][c];
-        }
-        const Int apart = error_of(p, v.kind);
-        if (leaf.weighted + Wide{scale} * apart > budget || !meets(p, state, "leaf", leaf.sums))
-          continue;
-        leaf.weighted += scale * apart;
-        leaf.loss += apart;
-        for (size_t m = 0; m < leaf.sums.size(); ++m) leaf.sums[m] += p.measures[m].price;
-        add(found, leaf);
-      }
+    leaves_of(v, state, budget, [&](const Point& leaf, size_t) { add(found, leaf); });
     if (depth == 0 || !meets(p, state, "split", sums_of(p, v.kind, 0))) return found;
     const Index idle = static_cast<Index>(p.most.size() - 1);
     for (size_t f = 0; f < p.features.size(); ++f) {
@@ -252,10 +278,7 @@ struct Fronts {
       const std::uint64_t facts = p.facts[static_cast<size_t>(p.depth - depth)][f];
       Int limit = budget + 1;
       tests(v, f, depth, next, limit, [&](size_t t, Int, Int b) {
-        // Bounds are those of all tests that part rows; here one must part cells that are there.
-        if (v.rank[f][v.order[f][t - 1]] == p.features[f].absent ||
-            v.rank[f][v.order[f][t]] == p.features[f].absent)
-          return;
+        if (!may_stand(v, f, t)) return;
         const vector<Point> left = front(part(v, f, 0, t, 0, t, idle), depth - 1, next, budget - b);
         if (left.empty()) return;
         Int least = left[0].weighted;
@@ -263,12 +286,8 @@ struct Fronts {
         const vector<Point> right =
             front(part(v, f, t, v.rows(), t, v.rows(), idle), depth - 1, next, budget - least);
         for (const Point& x : left)
-          for (const Point& y : right) {
-            if (x.weighted + y.weighted > budget) continue;
-            Point both{x.weighted + y.weighted, x.loss + y.loss, x.sums, x.facts | y.facts | facts};
-            for (size_t m = 0; m < both.sums.size(); ++m) both.sums[m] += y.sums[m];
-            add(found, both);
-          }
+          for (const Point& y : right)
+            if (x.weighted + y.weighted <= budget) add(found, joined(x, y, facts));
       });
     }
     return found;
@@ -299,12 +318,12 @@ struct Held {
   vector<Int> stages, sums;
   std::uint64_t facts = 0;
 
-  explicit Held(const Problem& problem)
+  explicit Held(const Problem& problem, size_t at = 0)
       : p(problem), stages(problem.stages.size(), 0), sums(problem.measures.size(), 0) {
-    if (p.tree.empty()) return;
+    if (p.roots.empty()) return;
     vector<Index> rows(p.rows);
     std::iota(rows.begin(), rows.end(), 0u);
-    visit(p.tree[0], rows, 0, 0);
+    visit(p.tree[static_cast<size_t>(p.roots[at])], rows, 0, 0);
     demand(leaves <= p.leaves, "the tree has too many leaves");
     for (size_t s = 0; s < stages.size(); ++s) {
       demand(!p.stages[s].zero || !stages[s], "the tree breaks a rule that must hold for all rows");

@@ -78,6 +78,13 @@ def certificate_of(core: Core, made: Ruled, objective: int | None, limits: Limit
     return b"".join(varints(numbers))
 
 
+def list_steps(core: Core, made: Ruled, limits: Limits) -> bytes:
+    """The steps of a list under rules: the scale of the loss, and the multipliers."""
+    tuning = _Tuning(core, made, Stacked.of(core, made.depth), limits)
+    scale, *rules = tuning.multipliers(needed=False)
+    return b"".join(varints([scale if any(rules) else 1, *rules]))  # sums are to stay small
+
+
 def _steps(core: Core, made: Ruled, objective: int, at: int) -> int:
     """The value of a stage above the least that labels alone allow."""
     from odtdsl.backends.exact.lowering import least

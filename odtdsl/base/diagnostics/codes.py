@@ -447,7 +447,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U313", "an invalid tolerance or number of trees", ""),
     ("U314", "a tolerance in errors for an objective that does not count errors", ""),
     ("U315", "options of a list of trees that exclude each other", ""),
-    ("U316", "a proof from a back end that writes none, or for a list of trees", ""),
+    ("U316", "a proof from a back end that writes none", ""),
     ("U317", "an audit without a tree or a proof", ""),
     ("U318", "an unknown SAT solver", ""),
     ("U319", "two outputs to the same file", ""),

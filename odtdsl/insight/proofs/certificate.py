@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
-from odtdsl.insight.proofs.covered import require_covered
+from odtdsl.insight.proofs.covered import require_covered, require_lists_covered
 from odtdsl.insight.proofs.problem_text import (
     escaped,
     named_only,
@@ -54,6 +54,10 @@ class Checked:
         Begins with `certified` or `sampled`.
     only
         The rules that it is about, where they are not all of the spec.
+    counts
+        Of a list: how many trees have which first stage, in steps above the least.
+    distinct
+        Of a list that names its trees: how many of them predict differently.
     """
 
     claims: tuple[str, ...]
@@ -62,11 +66,23 @@ class Checked:
     rules: str
     verdict: str
     only: tuple[str, ...] | None = None
+    counts: tuple[tuple[int, int], ...] = ()
+    distinct: int | None = None
 
     @property
     def optimal(self) -> bool:
-        """Whether all of it was checked, and the tree is optimal."""
-        return self.verdict == "certified: the tree is optimal"
+        """Whether all of it was checked, and the tree is optimal; of a list its best one is."""
+        return self.verdict == "certified: the tree is optimal" or bool(
+            self.complete and self.values
+        )
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of it was checked, and no tree is missing from the list, or its count."""
+        return self.verdict in (
+            "certified: these are all the trees",
+            "certified: so many trees are all there are",
+        )
 
 
 def is_certificate(path: Path) -> bool:
@@ -103,8 +119,6 @@ def write(
     OdtError
         P201: the search shows nothing. F301: a file cannot be written.
     """
-    from odtdsl.base.files import write_bytes, write_text
-
     if not ledger.parts:
         raise error(
             "P201",
@@ -115,9 +129,20 @@ def write(
     tree = ""
     if result.tree is not None:
         tree = tree_text(core, analysis.rows, result.tree.root)
-    text = (problem_text(analysis.rows, only) + tree).encode()
     parts = ledger.parts[-2:]  # of the depths before only the last is asked for
-    body = bytes([len(parts)]) + b"".join(parts)
+    return write_file(analysis, tree, bytes([len(parts)]) + b"".join(parts), path, only=only)
+
+
+def write_file(
+    analysis: Analysis, told: str, body: bytes, path: Path, *, only: bool = False
+) -> Path:
+    """Write the problem with what is told of it and the steps, and the rows beside it.
+
+    Returns the path of the rows.
+    """
+    from odtdsl.base.files import write_bytes, write_text
+
+    text = (problem_text(analysis.rows, only) + told).encode()
     write_bytes(path, MAGIC + f"{len(text)}\n".encode() + text + body)
     beside = rows_of(path)
     write_text(beside, rows_csv(analysis.rows))
@@ -151,7 +176,9 @@ def verify(analysis: Analysis, path: Path, sample: str | None = None) -> Checked
     if only is not None:
         names = (rule.name for rule in analysis.problem.rules)
         analysis = of_rules(analysis, {name for name in names if escaped(name) in only})
-    require_covered(normalize(analysis.rows))
+    listing = "\nall\t" in theirs
+    core = normalize(analysis.rows)
+    (require_lists_covered if listing else require_covered)(core)
     _same(theirs, problem_text(analysis.rows, only is not None), analysis)
     with tempfile.TemporaryDirectory() as folder:
         rows = Path(folder) / "rows.csv"
@@ -175,6 +202,7 @@ def verify(analysis: Analysis, path: Path, sample: str | None = None) -> Checked
         return tuple(line.removeprefix(word) for line in lines if line.startswith(word))
 
     values = told("values: ")
+    counts = tuple(tuple(map(int, line.split())) for line in told("count: "))
     return Checked(
         claims=told("claim: "),
         values=tuple(map(int, values[0].split())) if values else (),
@@ -182,12 +210,20 @@ def verify(analysis: Analysis, path: Path, sample: str | None = None) -> Checked
         rules=told("rules: ")[0],
         verdict=lines[-1],
         only=None if only is None else tuple(rule.name for rule in analysis.problem.rules),
+        counts=tuple((value, trees) for value, trees in counts),
+        distinct=_distinct(analysis, theirs) if listing else None,
     )
+
+
+def _distinct(analysis: Analysis, text: str) -> int | None:
+    from odtdsl.insight.proofs.told_trees import distinct
+
+    return distinct(analysis, text)
 
 
 def _same(theirs: str, mine: str, analysis: Analysis) -> None:
     """Check that the problem of a certificate is that of the spec."""
-    skipped = ("made\t", "leaf\t", "split\t")
+    skipped = ("made\t", "leaf\t", "split\t", "all\t", "count\t")
     # As `odtcheck` parts lines: what ends one elsewhere, such as U+2028, would hide lines from it.
     there = [line for line in theirs.split("\n") if not line.startswith(skipped)]
     here = [line for line in mine.split("\n") if not line.startswith(skipped)]

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from odtdsl.base.back_ends import AUTO, able
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
-from odtdsl.insight.proofs import certificate, covered
+from odtdsl.base.numbers import as_number
+from odtdsl.insight.proofs import certificate, covered, listing
 from odtdsl.insight.proofs.check import Verified, check, reached
 from odtdsl.insight.proofs.claims import Claim, optimum, require_tree
 from odtdsl.insight.proofs.file import Proof, read, size_of
 from odtdsl.insight.proofs.log import prove, write
-from odtdsl.problem.ir.forms import DepthStage
+from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage
 from odtdsl.problem.terms.normalize import normalize
 
 if TYPE_CHECKING:
     from odtdsl.auditor.audit import Audit
     from odtdsl.backends.ledger import Ledger
     from odtdsl.compiler import Analysis
+    from odtdsl.driver.alternatives import Alternatives
     from odtdsl.driver.result import Result
 
 
@@ -33,9 +36,12 @@ NOTHING = Claim(stage=None)
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A certificate that was written, and the file of its rows."""
+    """A certificate that was written, the file of its rows, and of how many trees it is (0: of one
+    answer); `named` says whether it tells each of them."""
 
     rows: Path
+    trees: int = 0
+    named: bool = True
 
 
 def back_end(analysis: Analysis, wish: str | None) -> str:
@@ -68,10 +74,15 @@ def back_end(analysis: Analysis, wish: str | None) -> str:
 
 def certifiable(analysis: Analysis) -> str:
     """What `odt plan` says of certificates."""
-    reasons = covered.uncovered(normalize(analysis.rows))
+    core = normalize(analysis.rows)
+    reasons = covered.uncovered(core)
     if reasons:
         return f"certificate: not covered, {'; '.join(reasons)}"
-    return f"certificate: `--using {CERTIFIER} --proof FILE` writes one"
+    told = f"certificate: `--using {CERTIFIER} --proof FILE` writes one"
+    reasons = covered.uncovered_lists(core)
+    if reasons:
+        return f"{told}; of lists: not covered, {'; '.join(reasons)}"
+    return f"{told}, also of lists (`--all-optimal`, `--near`)"
 
 
 def ledger_of(name: str | None) -> Ledger | None:
@@ -107,11 +118,38 @@ def log(
             proof = prove(analysis, result, deadline=deadline, interrupted=pressed)
         write(proof, path)
     except OdtError as failure:
-        if not all(one.code in ("P201", "P202", "F301") for one in failure.diagnostics):
-            raise
-        told = tuple(replace(one, severity="warning") for one in failure.diagnostics)
-        return replace(result, warnings=result.warnings + told), None
+        return _warned(result, failure), None
     return result, proof
+
+
+def log_list(
+    analysis: Analysis,
+    found: Alternatives,
+    path: Path,
+    began: float,
+    seconds: float | None,
+    *,
+    named: bool = True,
+) -> tuple[Alternatives, Written | None]:
+    """Write the certificate that a list is complete; without `named`, of how many trees there are.
+
+    Parameters are those of `log`. Where none could be written, the result of the list has a
+    warning more (P201, P202, or F301 for the file): the list stands without.
+    """
+    seconds = analysis.problem.options.seconds if seconds is None else seconds
+    deadline = None if seconds is None else began + seconds
+    try:
+        return found, Written(*listing.write(analysis, found, path, deadline, named=named))
+    except OdtError as failure:
+        return replace(found, result=_warned(found.result, failure)), None
+
+
+def _warned(result: Result, failure: OdtError) -> Result:
+    """The result with what kept its proof from being written as warnings."""
+    if not all(one.code in ("P201", "P202", "F301") for one in failure.diagnostics):
+        raise failure
+    told = tuple(replace(one, severity="warning") for one in failure.diagnostics)
+    return replace(result, warnings=result.warnings + told)
 
 
 def verify(analysis: Analysis, path: Path, sample: str | None = None) -> tuple[Verified, ...]:
@@ -135,7 +173,7 @@ def _certified(analysis: Analysis, path: Path, sample: str | None) -> Iterator[V
     if found.only is not None:
         told = f"of these rules only: {', '.join(found.only) or 'none'}"
         yield Verified(statement=told, claim=NOTHING, certified=True)
-    for bound in found.claims:
+    for bound in (*found.claims, *_of_list(analysis, core, found)):
         yield Verified(statement=bound, claim=NOTHING, certified=True)
     told = f"steps: {found.steps}; rules: {found.rules}; {found.verdict}"
     if not found.optimal:
@@ -144,6 +182,21 @@ def _certified(analysis: Analysis, path: Path, sample: str | None) -> Iterator[V
     for claim in optimum(certificate.stage_values(core, found)):
         yield Verified(statement=told, claim=claim, certified=True)
         told = "and so of the next stage"
+
+
+def _of_list(analysis: Analysis, core: Core, found: certificate.Checked) -> Iterator[str]:
+    """How many trees of a list have which first stage, and how many predict differently."""
+    from odtdsl.backends.exact.lowering import least
+
+    for goal, stage in zip(analysis.problem.objective, core.objective, strict=True):
+        if isinstance(stage, LinearStage):
+            name, denominator = goal.text.split(" ", 1)[-1], stage.measure.denominator
+            for steps, trees in found.counts:
+                value = stage.sign * Fraction(least(stage.measure) + steps, denominator)
+                yield f"{trees:,} of them with {name} = {as_number(value)}"
+            break
+    if found.complete and found.distinct is not None:
+        yield f"{found.distinct:,} where those that predict alike count once (compared by odtdsl)"
 
 
 def shortfalls(
@@ -173,7 +226,10 @@ def written(proof: Proof | Written | None, path: Path, spec: Path) -> Iterator[s
     if isinstance(proof, Written):
         size = path.stat().st_size
         yield ""
-        yield f"certificate: {path}, {size} bytes; check it: odt audit {spec} --proof {path}"
+        trees = f"{proof.trees:,} {'tree' if proof.trees == 1 else 'trees'}"
+        of = f" that {'these are all' if proof.named else 'there are'} {trees}"
+        of = of if proof.trees else ""
+        yield f"certificate{of}: {path}, {size} bytes; check it: odt audit {spec} --proof {path}"
         yield f"  on a machine without odtdsl: odtcheck {path} {proof.rows}"
         return
     yield ""
@@ -218,6 +274,7 @@ def written_json(proof: Proof | Written | None, path: Path) -> dict[str, Any] | 
     if proof is None:
         return None
     if isinstance(proof, Written):
-        return {"file": str(path), "bytes": path.stat().st_size, "rows": str(proof.rows)}
+        told = {"file": str(path), "bytes": path.stat().st_size, "rows": str(proof.rows)}
+        return told | ({"trees": proof.trees, "named": proof.named} if proof.trees else {})
     parts = [{"statement": part.statement, **size_of(part)} for part in proof.parts]
     return {"file": str(path), "bytes": path.stat().st_size, "parts": parts}

@@ -42,6 +42,34 @@ def require_covered(core: Core) -> None:
         )
 
 
+def require_lists_covered(core: Core) -> None:
+    """Raise P203, before any search, where no certificate covers a list of trees."""
+    reasons = uncovered_lists(core)
+    if reasons:
+        raise error(
+            "P203",
+            "no certificate covers lists of trees of this problem yet",
+            notes=reasons,
+            helps=(
+                "`exact` proves the list complete all the same: omit `--proof`, or `certify`",
+                "what certificates cover: docs/explanation/certificates.md",
+            ),
+        )
+
+
+def uncovered_lists(core: Core) -> tuple[str, ...]:
+    """Why no certificate covers lists of trees of a problem; empty where one does."""
+    reasons = uncovered(core)
+    return reasons or tuple(dict.fromkeys(_beyond_lists(core)))
+
+
+def _beyond_lists(core: Core) -> Iterator[str]:
+    if core.targets is not None:
+        yield "trees of numbers"
+    elif not isinstance(core.objective[0], DepthStage):  # else the depth is known after the search
+        yield from too_much(core, "lists of trees")
+
+
 def uncovered(core: Core) -> tuple[str, ...]:
     """Why no certificate of `exact` covers a problem; empty where one does."""
     return tuple(dict.fromkeys(_uncovered(core)))
@@ -111,17 +139,27 @@ def _prices_tests(measure: Additive) -> bool:
 
 def _beyond_engine(core: Core) -> Iterator[str]:
     """What the search under rules does not take, and what the checker would take too long for."""
-    from odtdsl.backends.exact.lowering import deepest_of, ruled_features
-    from odtdsl.backends.exact.paths import paths
     from odtdsl.backends.exact.ruled import ruled_objections
 
     reasons = [one.reason for one in ruled_objections(core)]
     yield from reasons
-    if reasons:
-        return
+    if not reasons:
+        yield from too_much(core, "under rules on rows, levels or the whole tree")
+
+
+def too_much(core: Core, what: str, least_depth: int | None = None) -> Iterator[str]:
+    """What the checker, which searches here by itself, would take too long for.
+
+    `least_depth`: that of the trees of a list, where the depth is made least first.
+    """
+    from odtdsl.backends.exact.lowering import deepest_of, ruled_features
+    from odtdsl.backends.exact.paths import paths
+
     depth, deeper = deepest_of(core)
+    if least_depth is not None:
+        depth, deeper = least_depth, False
     if deeper:
-        yield "trees of more than 30 levels, under rules on rows, levels or the whole tree"
+        yield f"trees of more than 30 levels, {what}"
         return
     found = ruled_features(core, depth)
     tests = int((found.distinct.astype(np.int64) - 1).sum())
@@ -130,7 +168,4 @@ def _beyond_engine(core: Core) -> Iterator[str]:
     work = len(found.tests) * core.n_rows * core.n_classes * float(2 * tests) ** max(0, depth - 1)
     dropped = paths(core, depth).closed and not found.by_level
     if work > MOST_WORK * (SPARED if dropped else 1):
-        yield (
-            f"{tests:,} tests to depth {depth}, under rules on rows, levels or the whole tree: "
-            "the check would take too long"
-        )
+        yield f"{tests:,} tests to depth {depth}, {what}: the check would take too long"

@@ -209,6 +209,7 @@ class Model(SpecBuilder):
         memory: str | None = None,
         start: Predictor | FilePath | None = None,
         progress: Report | None = None,
+        proof: FilePath | None = None,
         **inputs: Unpack[Inputs],
     ) -> Alternatives:
         """The trees that are as good as the best one, or nearly so; see `odtdsl.alternatives`."""
@@ -225,6 +226,7 @@ class Model(SpecBuilder):
             memory=memory,
             start=start,
             progress=progress,
+            proof=proof,
             **inputs,
         )
 

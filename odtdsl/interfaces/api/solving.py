@@ -230,6 +230,7 @@ def alternatives(
     memory: str | None = None,
     start: Predictor | FilePath | None = None,
     progress: Report | None = None,
+    proof: FilePath | None = None,
     **inputs: Unpack[Inputs],
 ) -> Alternatives:
     """The distinct trees that are as good as the best one, or nearly so, and what they share.
@@ -255,6 +256,9 @@ def alternatives(
         `"auto"` or `"exact"`: no other back end lists trees.
     within, threads, seed, memory, start, progress, inputs
         As in `solve`. The limits are for the search and the list together.
+    proof
+        A file for a certificate that no tree is missing, which `check_proof` checks. Where none
+        could be written, as the list is not complete, its result has a warning (P201, P202).
 
     Returns
     -------
@@ -265,7 +269,8 @@ def alternatives(
     ------
     OdtError
         With all mistakes of spec and data; B102, B103 where trees cannot be listed; U313, U314 for
-        a tolerance that is none, or in errors where the objective does not count them.
+        a tolerance that is none, or in errors where the objective does not count them; P203 where
+        no certificate covers lists of trees of the problem.
 
     Examples
     --------
@@ -281,7 +286,14 @@ def alternatives(
     seconds, _, memory_bytes = limits_of(within, None, memory, threads, seed)
     most = near_optimal.at_least_one(values.whole(most, "most"))
     analysis = analysed(spec, began, seconds, inputs)
-    return near_optimal.alternatives(
+    if proof is not None:
+        from odtdsl.base.files import check_writable
+        from odtdsl.insight.proofs.covered import require_lists_covered
+        from odtdsl.problem.terms.normalize import normalize
+
+        check_writable(Path(proof))
+        require_lists_covered(normalize(analysis.rows))
+    found = near_optimal.alternatives(
         analysis,
         near=near_of(near),
         most=most,
@@ -296,6 +308,11 @@ def alternatives(
         report=progress,
         began=began,
     )
+    if proof is None:
+        return found
+    from odtdsl.insight.proofs.commands import log_list
+
+    return log_list(analysis, found, Path(proof), began, seconds, named=not only_count)[0]
 
 
 def compare(

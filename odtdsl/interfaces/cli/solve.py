@@ -44,7 +44,7 @@ from odtdsl.interfaces.cli.outputs import check_outputs, deliver, files_of, pict
 if TYPE_CHECKING:
     from odtdsl.backends.ledger import Ledger
     from odtdsl.compiler import Analysis
-    from odtdsl.driver.alternatives import Alternative
+    from odtdsl.driver.alternatives import Alternative, Alternatives
     from odtdsl.driver.near import Near
     from odtdsl.driver.result import Result
     from odtdsl.insight.proofs.commands import Written
@@ -91,7 +91,8 @@ class Solve(OnSpec):
         Path | None, Option(help="Write a page to choose from the listed trees.")
     ] = None
     proof: Annotated[
-        Path | None, Option(help="Write a proof that no tree is better (sat, exact).")
+        Path | None,
+        Option(help="Write a proof that no tree is better, or missing from a list (sat, exact)."),
     ] = None
     force: Force = False
     as_json: Json = False
@@ -152,11 +153,14 @@ class Solve(OnSpec):
         ledger = None
         if self.proof is not None:
             from odtdsl.insight.proofs.certificate import rows_of
-            from odtdsl.insight.proofs.commands import ledger_of
+            from odtdsl.insight.proofs.commands import back_end, ledger_of
 
-            chosen = _proving(analysis, chosen, wish)
-            ledger = ledger_of(chosen)
-            if ledger is not None:
+            if wish is None:
+                chosen = back_end(analysis, chosen)
+                ledger = ledger_of(chosen)
+            else:
+                _require_covered(analysis)
+            if wish is not None or ledger is not None:
                 # A file of rows has nothing to be known by, but it stands beside its certificate.
                 again = self.force or self.proof.exists()
                 rows = {"proof": rows_of(self.proof)}
@@ -177,6 +181,7 @@ class Solve(OnSpec):
                     self.as_json,
                     (self.out, self.svg, self.dot, self.chooser),
                     (self.count, self.reliance),
+                    self._proving_list(began, seconds),
                     began=began,
                     **options,
                 )
@@ -207,6 +212,13 @@ class Solve(OnSpec):
             )
         unwritten = proving is not None and proving.unwritten
         return WRONG if unwritten else STATUS_CODES[result.status]
+
+    def _proving_list(self, began: float, seconds: float | None) -> _ProvingList | None:
+        if self.proof is None:
+            return None
+        return _ProvingList(
+            path=self.proof, spec=self.spec, began=began, seconds=seconds, named=not self.count
+        )
 
 
 class _Proving:
@@ -245,6 +257,37 @@ class _Proving:
         print_lines(written(self.made, self.path, spec))
 
 
+@dataclass(kw_only=True)
+class _ProvingList:
+    """A certificate of a list to be written, with the names of its trees, or how many there are."""
+
+    path: Path
+    spec: Path
+    began: float
+    seconds: float | None
+    named: bool
+    unwritten: bool = False
+    made: Written | None = None
+
+    def run(self, analysis: Analysis, found: Alternatives) -> Alternatives:
+        """The list, with what kept the certificate from being written among its warnings."""
+        from odtdsl.insight.proofs.commands import log_list
+
+        known = len(found.result.warnings)
+        found, self.made = log_list(
+            analysis, found, self.path, self.began, self.seconds, named=self.named
+        )
+        self.unwritten = any(one.code == "F301" for one in found.result.warnings[known:])
+        return found
+
+    def tell(self, analysis: Analysis, found: Alternatives) -> None:
+        """Write it, and say so, or why not."""
+        from odtdsl.insight.proofs.commands import written
+
+        warn(self.run(analysis, found).result.warnings[len(found.result.warnings) :])
+        print_lines(written(self.made, self.path, self.spec))
+
+
 def _deliver(
     analysis: Analysis,
     result: Result,
@@ -276,16 +319,11 @@ def _deliver(
     deliver(answer, *writes)
 
 
-def _proving(analysis: Analysis, using: str | None, listing: object) -> str:
-    from odtdsl.insight.proofs.commands import back_end
+def _require_covered(analysis: Analysis) -> None:
+    from odtdsl.insight.proofs.covered import require_lists_covered
+    from odtdsl.problem.terms.normalize import normalize
 
-    if listing is not None:
-        raise error(
-            "U316",
-            "`--proof` proves one answer, not a list of trees",
-            helps=("omit `--all-optimal` and `--near`",),
-        )
-    return back_end(analysis, using)
+    require_lists_covered(normalize(analysis.rows))
 
 
 def _ends(gap: str | None, until: str | None) -> dict[str, Any]:
@@ -347,6 +385,7 @@ def _list_trees(
     as_json: bool,
     paths: tuple[Path | None, Path | None, Path | None, Path | None],
     counts: tuple[bool, bool],
+    proving: _ProvingList | None,
     **options: Any,
 ) -> int:
     """`--all-optimal` and `--near`; files get the best tree, the last one all of them.
@@ -382,7 +421,12 @@ def _list_trees(
         )
 
     def answer() -> None:
-        if as_json:
+        if as_json and proving is not None:
+            from odtdsl.insight.proofs.commands import written_json
+
+            one = proving.run(analysis, found).to_json()  # one object says all
+            print_json(one | {"proof": written_json(proving.made, proving.path)})
+        elif as_json:
             print_json(found.to_json())
         else:
             print_lines(console.listed(found, missing=missing, only=only, told=told))
@@ -395,8 +439,10 @@ def _list_trees(
         from odtdsl.presentation.chooser import write
 
         writes.append(lambda: write(found, analysis, chooser))
+    if proving is not None and not as_json:
+        writes.append(lambda: proving.tell(analysis, found))
     deliver(answer, *writes)
-    return STATUS_CODES[found.status]
+    return WRONG if proving is not None and proving.unwritten else STATUS_CODES[found.status]
 
 
 def _start_of(analysis: Analysis, spec: Path) -> Path | None:

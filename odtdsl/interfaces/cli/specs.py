@@ -115,7 +115,7 @@ class Plan(OnSpec):
         from odtdsl.base.back_ends import variant
         from odtdsl.driver import pipeline
         from odtdsl.insight.proofs.commands import certifiable
-        from odtdsl.insight.proofs.covered import uncovered
+        from odtdsl.insight.proofs.covered import uncovered, uncovered_lists
         from odtdsl.presentation import console
         from odtdsl.problem.ir.dump import dump_core
 
@@ -123,7 +123,11 @@ class Plan(OnSpec):
         asked = variant(self.options)
         planned = pipeline.plan(analysis, backend=self.using, variant=asked)
         if self.as_json:
-            print_json({**_plan_json(planned), "uncovered": list(uncovered(planned.core))})
+            told = {
+                "uncovered": list(uncovered(planned.core)),
+                "uncovered_lists": list(uncovered_lists(planned.core)),
+            }
+            print_json({**_plan_json(planned), **told})
         else:
             print_lines(console.planned(planned))
             print_lines(("", certifiable(analysis)))
