@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 FRAME: dict[str, list[Any]] = {
@@ -105,6 +106,7 @@ class Cell:
 
     proving: tuple[str, ...]
     reason: str
+    of_another_target: bool = False
 
 
 def written(scope: str, term: str, target: str) -> str:
@@ -123,6 +125,7 @@ def spec_of(target: str, shape: str, rule: str) -> str:
     return "\n".join(lines)
 
 
+@cache
 def cell(target: str, shape: str, rule: str, loss: str = "mse") -> Cell:
     """Who proves a spec with a rule, under a loss where the target is a number."""
     import odtdsl
@@ -134,7 +137,7 @@ def cell(target: str, shape: str, rule: str, loss: str = "mse") -> Cell:
         planned = odtdsl.plan(text, frame=FRAME)
     except OdtError as problem:
         if problem.diagnostics[0].code == OTHER_TARGET:
-            return Cell((), "")
+            return Cell((), "", of_another_target=True)
         return Cell((), "the language refuses it: " + problem.diagnostics[0].message)
     refusals = {n: r for n, r in planned.choice.refusals if ENTRIES[n].proves}
     proving = tuple(name for name, reasons in refusals.items() if not reasons)

@@ -12,7 +12,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import odtdsl
 from docs import proofs
-from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.problem.terms.registry import BY_NAME
 
 
@@ -27,9 +26,7 @@ def test_a_cell_names_a_back_end_or_a_reason(shape: str) -> None:
         for term in terms:
             rule = proofs.written(scope, term, target)
             found = proofs.cell(target, shape, rule)
-            if not found.proving and not found.reason:
-                with pytest.raises(OdtError, match=proofs.OTHER_TARGET):
-                    odtdsl.plan(proofs.spec_of(target, shape, rule), frame=proofs.FRAME)
+            assert found.proving or found.reason or found.of_another_target, (target, rule)
 
 
 @pytest.mark.parametrize("target", proofs.TARGETS)

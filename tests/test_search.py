@@ -47,7 +47,7 @@ def values(result: Result) -> list[Fraction | None]:
 def test_what_it_does_within_steps_is_the_same_again() -> None:
     frame = hard(600)
     first, again, other = (
-        solve(spec(6, f"using search(steps = 10), seed {seed}"), frame=frame) for seed in (1, 1, 2)
+        solve(spec(6, f"using search(steps = 5), seed {seed}"), frame=frame) for seed in (1, 1, 2)
     )
     assert str(first.tree) == str(again.tree)
     assert values(first) == values(again)
@@ -58,7 +58,7 @@ def test_more_steps_are_never_worse() -> None:
     frame = hard(500, seed=2)
     found = [
         errors(solve(spec(6, f"using search(steps = {steps})"), frame=frame))
-        for steps in (1, 4, 16, 48)
+        for steps in (1, 3, 9, 27)
     ]
     assert found == sorted(found, reverse=True)
     assert found[-1] < found[0]
@@ -67,7 +67,7 @@ def test_more_steps_are_never_worse() -> None:
 def test_it_is_no_worse_than_growth_and_claims_no_proof() -> None:
     frame = hard(600, seed=3)
     grown = solve(spec(5, "using greedy"), frame=frame)
-    found = solve(spec(5, "using search(steps = 30)"), frame=frame)
+    found = solve(spec(5, "using search(steps = 15)"), frame=frame)
     assert errors(found) < errors(grown)
     assert found.status == "feasible"
     assert found.steps == ("search", "growth by greedy")
@@ -82,7 +82,7 @@ def test_diagrams_by_moves_alone() -> None:
     frame = hard(70, 4, seed=9)
     grown = solve(shared("using greedy"), frame=frame)
     first, again, longer = (
-        solve(shared(f"using search(steps = {steps})"), frame=frame) for steps in (5, 5, 15)
+        solve(shared(f"using search(steps = {steps})"), frame=frame) for steps in (2, 2, 6)
     )
     assert str(first.diagram) == str(again.diagram)
     assert errors(longer) <= errors(first) < errors(grown)
@@ -93,7 +93,7 @@ def test_diagrams_by_moves_alone() -> None:
 def test_diagrams_by_moves_keep_rules() -> None:
     frame = hard(120, 4, seed=10)
     for rule in ('rule a: recall("p") >= 80%', "rule a: forall path: x0 before x1"):
-        found = solve(shared("using search(steps = 8)", rule), frame=frame)
+        found = solve(shared("using search(steps = 3)", rule), frame=frame)
         assert errors(found) >= 0
         assert found.audit is not None
         assert "a" in [line.rule for line in found.audit.lines]
