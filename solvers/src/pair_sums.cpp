@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "odt/logs.hpp"
+#include "odt/lane_scores.hpp"
 #include "odt/masked_sums.hpp"
 #include "odt/regression_scan.hpp"
 
@@ -21,23 +21,6 @@ struct ScoreRow {
   const std::uint8_t *below, *above;  // masks of the columns; null: all, whatever they weigh
   double least;
 };
-
-struct OfSquares {
-  ODT_INLINE Lanes operator()(const Lanes& w, const Lanes& s) const {
-    return s * s / (w + kNoWeight);
-  }
-};
-struct OfCounts {
-  ODT_INLINE Lanes operator()(const Lanes& w, const Lanes& s) const {
-    return gain_of_ratio<Lanes, LaneBits>(s, w);
-  }
-};
-ODT_INLINE Lanes larger(const Lanes& a, const Lanes& b) { return a > b ? a : b; }
-ODT_INLINE double largest(const Lanes& a) {
-  double best = a[0];
-  for (std::size_t l = 1; l < kLanes; ++l) best = std::max(best, a[l]);
-  return best;
-}
 
 // Those of a mask, -kNever in place of the others.
 ODT_INLINE Lanes only(const Lanes& score, const LaneBits& mask) {

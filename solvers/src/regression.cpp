@@ -30,6 +30,7 @@ class RegressionRoot {
   void first_bound(Shape goal);
   void search(Shape goal);
   void stage(Shape shape, bool last);
+  void at_once(Shape shape);
   void evaluate_round(const Frontier& frontier);
   void offer(double value, const Plan& plan);
   void raise(double bound);
@@ -137,6 +138,22 @@ void RegressionRoot::evaluate_round(const Frontier& frontier) {
   }
 }
 
+// Trees of depth three of few cuts, in one pass.
+void RegressionRoot::at_once(Shape shape) {
+  ThreeLevels found;
+  found.value = limit();
+  const auto tell = [&] {
+    if (found.column >= 0) offer(found.value, lanes_[0]->plan_of(view_, found));
+  };
+  try {
+    lanes_[0]->scan().depth_three(view_, shape.leaves, found);
+  } catch (const Stop&) {
+    tell();
+    throw;
+  }
+  tell();
+}
+
 void RegressionRoot::stage(Shape shape, bool last) {
   lanes_[0]->scan().stump(view_, 0);
   Frontier frontier(data_, view_, lanes_[0]->scan().splits, {shape, 0});
@@ -172,6 +189,11 @@ void RegressionRoot::search(Shape goal) {
   offer(scan.stump(view_, 0).value, Plan::stump());
   if (goal.depth == 1 || goal.leaves == 2) return raise(limit());
   if (close_enough()) return;
+  const bool three = scan.tells_three(view_);
+  if (three && goal.depth == 3) {
+    at_once(goal);
+    return raise(limit());
+  }
   Pick pick;
   pick.value = limit();
   const auto found = [&] {
@@ -185,8 +207,13 @@ void RegressionRoot::search(Shape goal) {
   }
   found();
   if (goal.depth == 2) return raise(limit());
-  for (int depth = 3; depth <= goal.depth && !close_enough(); ++depth)
-    stage(shape(depth, goal.leaves), depth == goal.depth);
+  for (int depth = 3; depth <= goal.depth && !close_enough(); ++depth) {
+    const Shape shape = odt::shape(depth, goal.leaves);
+    if (three && shape.depth == 3)
+      at_once(shape);
+    else
+      stage(shape, depth == goal.depth);
+  }
 }
 
 RegressionResult RegressionRoot::run() {
@@ -202,7 +229,8 @@ RegressionResult RegressionRoot::run() {
       start();
       const bool both = options_.prove && NumberBeside::suits(options_, goal.depth);
       // Of few cuts a tree of depth three is proven about as soon as one is grown.
-      const bool quick = both && goal.depth == 3 && lanes_[0]->scan().tells_sides(view_);
+      const bool quick = both && goal.depth == 3 &&
+                         (lanes_[0]->scan().tells_three(view_) || lanes_[0]->scan().tells_sides(view_));
       if ((both && !quick) || !options_.prove) begin_beside(goal.leaves);
       if (both)
         beside_.start([this, goal] {

@@ -37,15 +37,23 @@ class Resolver {
     RegressionView inner[2];
     RegressionView::part(data_, view, static_cast<std::size_t>(column), cut, inner);
     for (int k = 0; k < 2; ++k) {
+      const int side = k == 0 ? node.left : node.right;
+      sides[k] = Plan::leaf();
+      if (is_leaf(plan, side)) continue;
       inner[k].make_points(view);
       inner[k].make_columns(view);
-      sides[k] = resolve(plan, k == 0 ? node.left : node.right, inner[k], after);
+      sides[k] = resolve(plan, side, inner[k], after);
     }
     return Plan::split(node.feature, view.bound(data_, static_cast<std::size_t>(column), cut),
                        sides[0], sides[1]);
   }
 
  private:
+  static bool is_leaf(const Plan& plan, int at) {
+    if (at < 0) return true;
+    const PlanNode& node = plan.nodes[static_cast<std::size_t>(at)];
+    return node.feature < 0 && !node.stump;
+  }
   bool goes_below(std::uint32_t point, const PlanNode& node) const {
     return data_.problem.base.ranks(static_cast<std::size_t>(node.feature))[data_.row[point]] <
            node.bound;

@@ -10,6 +10,7 @@
 #include "odt/logs.hpp"
 #include "odt/pair_sums.hpp"
 #include "odt/regression_scan.hpp"
+#include "odt/triple_sums.hpp"
 
 namespace odt {
 namespace {
@@ -42,6 +43,10 @@ class MeanScan : public RegressionScan {
   bool tells_sides(const RegressionView& view) override;
   void side_depth_two(const RegressionView& view, std::size_t column, bool below, int leaves,
                       int state, Pick& best) override;
+  bool tells_three(const RegressionView& view) const override {
+    return data_.rules().none() && !data_.problem.sized() && binary(view);
+  }
+  void depth_three(const RegressionView& view, int leaves, ThreeLevels& best) override;
   double clusters(const RegressionView& view, int leaves, double enough, double hopeless) override;
 
  private:
@@ -80,6 +85,7 @@ class MeanScan : public RegressionScan {
   // Of a node with 0/1 columns only, and of the sides of one of its cuts.
   PairSums pairs_;
   PairSums::Sums node_, side_[2];
+  TripleSums triples_;
   PointSet prepared_;
   int side_column_ = -1;
   std::map<int, PairSums::Allowed> allowed_;  // by state, for this node
@@ -420,6 +426,12 @@ void MeanScan<kCounts>::depth_two(const RegressionView& view, int leaves, int st
     const int after = data_.after(state, view.columns[k].column);
     if (after >= 0) column_depth_two(view, k, leaves, after, best);
   }
+}
+
+template <bool kCounts>
+void MeanScan<kCounts>::depth_three(const RegressionView& view, int leaves, ThreeLevels& best) {
+  ++counters.depth_two;
+  triples_.best_tree(data_, view, kCounts, leaves, control_, best);
 }
 
 template <bool kCounts>

@@ -119,6 +119,15 @@ Plan RegressionSearch::plan_of(const RegressionView& view, const Pick& pick) con
                      pick.stump[1] ? Plan::stump() : Plan::leaf());
 }
 
+Plan RegressionSearch::plan_of(const RegressionView& view, const ThreeLevels& found) const {
+  const auto side = [&](const Pick& pick) {
+    return pick.column >= 0 ? plan_of(view, pick) : Plan::leaf();
+  };
+  const std::size_t k = static_cast<std::size_t>(found.column);
+  return Plan::split(view.feature(data_, k), view.bound(data_, k, 1), side(found.side[0]),
+                     side(found.side[1]));
+}
+
 RealOutcome RegressionSearch::join(const RegressionView& view, const Cut& cut) const {
   if (!cut.side[0].exact || !cut.side[1].exact) return {cut.value[0] + cut.value[1], false, {}};
   return {cut.side[0].value + cut.side[1].value, true,
@@ -274,6 +283,13 @@ RealOutcome RegressionSearch::search(const RegressionView& view, int level, Real
       search(view, level, {shape(s.depth - 1, s.leaves), ask.state}, best.value, lower);
   if (flat.exact && flat.value < best.value) best = std::move(flat);
   if (best.value <= lower + tolerance_) return best;
+  if (s.depth == 3 && scan_->tells_three(view)) {
+    ThreeLevels found;
+    found.value = best.value;
+    scan_->depth_three(view, s.leaves, found);
+    if (found.column >= 0) best = {found.value, true, plan_of(view, found)};
+    return best;
+  }
   return branch(view, level, ask, std::move(best), lower);
 }
 

@@ -21,6 +21,13 @@ struct Pick {
   bool stump[2] = {false, false};  // depth two: below the cut, beside it
 };
 
+// A root and the tree of depth two on either side of it; -1 as the column of a side: a leaf.
+struct ThreeLevels {
+  double value = kNever;
+  int column = -1;
+  Pick side[2];
+};
+
 // Both sides of a cut as leaves and as stumps; kNever where the rules allow none.
 struct Sides {
   double leaf[2], stump[2];
@@ -76,6 +83,10 @@ class RegressionScan {
   virtual bool tells_sides(const RegressionView&) { return false; }
   virtual void side_depth_two(const RegressionView&, std::size_t /*column*/, bool /*below*/,
                               int /*leaves*/, int /*state*/, Pick&) {}
+  // Whether trees of depth three can be told in one pass; if so, the best one with at most `leaves`
+  // leaves if better than `best` is. What is found before a limit stays there.
+  virtual bool tells_three(const RegressionView&) const { return false; }
+  virtual void depth_three(const RegressionView&, int /*leaves*/, ThreeLevels&) {}
   // Trees with at most `leaves` leaves lose no less than the best clustering of the targets alone.
   // A lower bound on that; the search for it may stop when it is `enough`, or when it is known to
   // stay below `hopeless`.

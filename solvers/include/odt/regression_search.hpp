@@ -107,6 +107,7 @@ class RegressionSearch {
   // The tree that a cut makes, if both sides are known.
   RealOutcome join(const RegressionView& view, const Cut& cut) const;
   Plan plan_of(const RegressionView& view, const Pick& pick) const;
+  Plan plan_of(const RegressionView& view, const ThreeLevels& found) const;
   RegressionScan& scan() { return *scan_; }
   Counters counters() const;
 

@@ -1,0 +1,320 @@
+#include "odt/triple_sums.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "odt/lane_scores.hpp"
+#include "odt/masked_sums.hpp"
+
+namespace odt {
+namespace {
+
+// Scores of two columns' parts, for one column and lanes of others.
+struct PairRow {
+  std::size_t first, stride;  // the first lane that counts
+  const double *w, *s;        // of side 1 of both
+  const double *one_w, *one_s;
+  double own_w, own_s, all_w, all_s;
+  double* leaf[4];
+};
+
+template <class Score>
+ODT_INLINE void score_pairs(const PairRow& row, const Score& score_of) {
+  for (std::size_t j = row.first; j < row.stride; j += kLanes) {
+    Lanes w, s, one_w, one_s;
+    load(w, row.w + j);
+    load(s, row.s + j);
+    load(one_w, row.one_w + j);
+    load(one_s, row.one_s + j);
+    store(score_of(row.all_w - row.own_w - one_w + w, row.all_s - row.own_s - one_s + s),
+          row.leaf[0] + j);
+    store(score_of(one_w - w, one_s - s), row.leaf[1] + j);
+    store(score_of(row.own_w - w, row.own_s - s), row.leaf[2] + j);
+    store(score_of(w, s), row.leaf[3] + j);
+  }
+}
+
+// Scores of three columns' parts, for two columns and lanes of third ones.
+struct TripleRow {
+  std::size_t first, stride;
+  const double *w, *s;                  // of side 1 of all three
+  const double *a_w, *a_s, *b_w, *b_s;  // of the third with the first, and with the second
+  const double *one_w, *one_s;          // of the third
+  double part_w[4], part_s[4];          // of the first two
+  double* best;                         // [part of the first two]
+  double *best_a[4], *best_b[4];        // of a part by the third and the first, or the second
+};
+
+template <class Score>
+ODT_INLINE void score_triples(const TripleRow& row, const Score& score_of) {
+  Lanes best[4];
+  for (int part = 0; part < 4; ++part) best[part] = Lanes{} + row.best[part];
+  for (std::size_t j = row.first; j < row.stride; j += kLanes) {
+    Lanes w, s, a_w, a_s, b_w, b_s, one_w, one_s;
+    load(w, row.w + j);
+    load(s, row.s + j);
+    load(a_w, row.a_w + j);
+    load(a_s, row.a_s + j);
+    load(b_w, row.b_w + j);
+    load(b_s, row.b_s + j);
+    load(one_w, row.one_w + j);
+    load(one_s, row.one_s + j);
+    // On side 1 of the third column, then on its side 0; by the parts of the first two.
+    const Lanes in_w[4] = {one_w - a_w - b_w + w, b_w - w, a_w - w, w};
+    const Lanes in_s[4] = {one_s - a_s - b_s + s, b_s - s, a_s - s, s};
+    Lanes in[4], out[4];
+    for (int part = 0; part < 4; ++part) {
+      in[part] = score_of(in_w[part], in_s[part]);
+      out[part] = score_of(row.part_w[part] - in_w[part], row.part_s[part] - in_s[part]);
+      best[part] = larger(best[part], in[part] + out[part]);
+    }
+    const auto raise = [j](double* at, const Lanes& score) {
+      Lanes known;
+      load(known, at + j);
+      store(larger(known, score), at + j);
+    };
+    for (int side = 0; side < 2; ++side) {
+      raise(row.best_a[2 * side], out[2 * side] + out[2 * side + 1]);
+      raise(row.best_a[2 * side + 1], in[2 * side] + in[2 * side + 1]);
+      raise(row.best_b[2 * side], out[side] + out[2 + side]);
+      raise(row.best_b[2 * side + 1], in[side] + in[2 + side]);
+    }
+  }
+  for (int part = 0; part < 4; ++part) row.best[part] = largest(best[part]);
+}
+
+template <class Score>
+ODT_INLINE void score_alone(const double* one_w, const double* one_s, double all_w, double all_s,
+                            std::size_t n, double* none, double* one, const Score& score_of) {
+  for (std::size_t j = 0; j < n; j += kLanes) {
+    Lanes w, s;
+    load(w, one_w + j);
+    load(s, one_s + j);
+    store(score_of(all_w - w, all_s - s), none + j);
+    store(score_of(w, s), one + j);
+  }
+}
+
+ODT_CLONES void alone_of_squares(const double* w, const double* s, double all_w, double all_s,
+                                 std::size_t n, double* none, double* one) {
+  score_alone(w, s, all_w, all_s, n, none, one, OfSquares());
+}
+ODT_CLONES void alone_of_counts(const double* w, const double* s, double all_w, double all_s,
+                                std::size_t n, double* none, double* one) {
+  score_alone(w, s, all_w, all_s, n, none, one, OfCounts());
+}
+ODT_CLONES void pairs_of_squares(const PairRow& row) { score_pairs(row, OfSquares()); }
+ODT_CLONES void pairs_of_counts(const PairRow& row) { score_pairs(row, OfCounts()); }
+ODT_CLONES void triples_of_squares(const TripleRow& row) { score_triples(row, OfSquares()); }
+ODT_CLONES void triples_of_counts(const TripleRow& row) { score_triples(row, OfCounts()); }
+
+// The points of a bit set, or of two.
+void list_bits(const std::uint64_t* a, const std::uint64_t* b, std::size_t words,
+               std::vector<std::uint32_t>& rows) {
+  std::uint32_t* to = rows.data();
+  for (std::size_t k = 0; k < words; ++k) {
+    std::uint64_t word = a[k] & b[k];
+    while (word != 0) {
+      *to++ = static_cast<std::uint32_t>(64 * k) + static_cast<std::uint32_t>(__builtin_ctzll(word));
+      word &= word - 1;
+    }
+  }
+  rows.resize(static_cast<std::size_t>(to - rows.data()));
+}
+
+}  // namespace
+
+void TripleSums::prepare(const RegressionView& view) {
+  columns_ = view.columns.size();
+  stride_ = (columns_ + kLanes - 1) / kLanes * kLanes;
+  points_ = view.points;
+  words_ = (points_ + 63) / 64;
+  all_w_ = view.total.w;
+  all_s_ = view.total.s;
+  std::vector<std::size_t> ones(columns_);
+  turned_.assign(columns_, 0);
+  for (std::size_t k = 0; k < columns_; ++k) {
+    const std::uint32_t* codes = view.codes(k);
+    ones[k] = std::accumulate(codes, codes + points_, std::size_t{0});
+    turned_[k] = 2 * ones[k] > points_;
+    if (turned_[k]) ones[k] = points_ - ones[k];
+  }
+  // The sums of two columns run over the points of both, and there are most third columns for the
+  // first ones: those come first that have few points.
+  column_.resize(columns_);
+  std::iota(column_.begin(), column_.end(), 0u);
+  std::stable_sort(column_.begin(), column_.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return ones[a] < ones[b]; });
+  const std::size_t blocks = stride_ / kLanes;
+  masks_.assign(points_ * blocks, 0);
+  bits_.assign(columns_ * words_, 0);
+  for (std::size_t k = 0; k < columns_; ++k) {
+    const std::uint32_t* codes = view.codes(column_[k]);
+    const std::uint32_t flip = turned_[column_[k]] ? 1 : 0;
+    std::uint8_t* masks = masks_.data() + k / kLanes;
+    std::uint64_t* bits = bits_.data() + k * words_;
+    for (std::size_t i = 0; i < points_; ++i) {
+      const std::uint32_t bit = codes[i] ^ flip;
+      masks[i * blocks] |= static_cast<std::uint8_t>(bit << (k % kLanes));
+      bits[i / 64] |= std::uint64_t{bit} << (i % 64);
+    }
+  }
+  sums_.resize(2 * points_);
+  for (std::size_t i = 0; i < points_; ++i) {
+    sums_[2 * i] = view.point[i].w;
+    sums_[2 * i + 1] = view.point[i].s;
+  }
+  for (Table* table : {&one_w_, &one_s_, &triple_w_, &triple_s_, &alone_[0], &alone_[1]})
+    table->reserve(stride_);
+  for (Table* table : {&pair_w_, &pair_s_}) table->reserve(columns_ * stride_);
+  for (auto* tables : {&leaf_, &stump_})
+    for (Table& table : *tables) table.reserve(columns_ * stride_);
+}
+
+void TripleSums::sum_pairs(bool counts) {
+  const MaskedRows in{sums_.data(), 2, masks_.data(), stride_ / kLanes, rows_.data(), 0};
+  const auto listed = [&](const std::uint64_t* bits) {
+    rows_.resize(points_);
+    list_bits(bits, bits, words_, rows_);
+    MaskedRows some = in;
+    some.row = rows_.data();
+    some.rows = rows_.size();
+    return some;
+  };
+  rows_.resize(points_);
+  std::iota(rows_.begin(), rows_.end(), 0u);
+  MaskedRows whole = in;
+  whole.row = rows_.data();
+  whole.rows = points_;
+  add_masked_two(whole, 0, one_w_.data(), one_s_.data());
+  (counts ? alone_of_counts : alone_of_squares)(one_w_.data(), one_s_.data(), all_w_, all_s_,
+                                                stride_, alone_[0].data(), alone_[1].data());
+  for (std::size_t k = 0; k < columns_; ++k) {
+    const std::size_t block = k / kLanes, row = k * stride_;
+    add_masked_two(listed(bits_.data() + k * words_), block, pair_w_.data() + row,
+                   pair_s_.data() + row);
+    PairRow pairs{block * kLanes, stride_,   pair_w_.data() + row, pair_s_.data() + row,
+                  one_w_.data(),  one_s_.data(), one_w_.data()[k],     one_s_.data()[k],
+                  all_w_,         all_s_,    {}};
+    for (std::size_t part = 0; part < kParts; ++part) pairs.leaf[part] = leaf_[part].data() + row;
+    (counts ? pairs_of_counts : pairs_of_squares)(pairs);
+    for (std::size_t part = 0; part < kParts; ++part)
+      std::copy(pairs.leaf[part] + pairs.first, pairs.leaf[part] + stride_,
+                stump_[part].data() + row + pairs.first);
+  }
+}
+
+// Each three columns once: two, and lanes of third ones behind them.
+void TripleSums::sum_triples(bool counts, Control& control) {
+  const std::size_t blocks = stride_ / kLanes;
+  for (std::size_t a = 0; a + 2 < columns_; ++a) {
+    std::size_t work = 0;
+    for (std::size_t b = a + 1; b + 1 < columns_; ++b) {
+      const std::size_t block = b / kLanes, row_a = a * stride_, row_b = b * stride_;
+      rows_.resize(points_);
+      list_bits(bits_.data() + a * words_, bits_.data() + b * words_, words_, rows_);
+      add_masked_two({sums_.data(), 2, masks_.data(), blocks, rows_.data(), rows_.size()}, block,
+                     triple_w_.data(), triple_s_.data());
+      double best[kParts];
+      TripleRow row{block * kLanes,
+                    stride_,
+                    triple_w_.data(),
+                    triple_s_.data(),
+                    pair_w_.data() + row_a,
+                    pair_s_.data() + row_a,
+                    pair_w_.data() + row_b,
+                    pair_s_.data() + row_b,
+                    one_w_.data(),
+                    one_s_.data(),
+                    {},
+                    {},
+                    best,
+                    {},
+                    {}};
+      const auto parts = [a, b](double all, const double* one, const double* pair,
+                                double (&of)[kParts]) {
+        of[3] = pair[b];
+        of[2] = one[a] - pair[b];
+        of[1] = one[b] - pair[b];
+        of[0] = all - one[a] - one[b] + pair[b];
+      };
+      parts(all_w_, row.one_w, row.a_w, row.part_w);
+      parts(all_s_, row.one_s, row.a_s, row.part_s);
+      for (std::size_t part = 0; part < kParts; ++part) {
+        best[part] = stump_[part].data()[row_a + b];
+        row.best_a[part] = stump_[part].data() + row_a;
+        row.best_b[part] = stump_[part].data() + row_b;
+      }
+      (counts ? triples_of_counts : triples_of_squares)(row);
+      for (std::size_t part = 0; part < kParts; ++part) {
+        double& known = stump_[part].data()[row_a + b];
+        known = std::max(known, best[part]);
+      }
+      work += words_ + (rows_.size() + 16) * (blocks - block);
+    }
+    control.poll(work);
+  }
+}
+
+// The best tree on a side of a column, by how many leaves it has at most; losses are less what all
+// points lose by themselves.
+void TripleSums::offer_side(const RegressionData& data, std::size_t root, std::size_t side,
+                            std::array<Pick, 5>& of_leaves) const {
+  const double price = data.problem.leaf_price;
+  const double alone = alone_[side].data()[root];
+  for (std::size_t leaves = 1; leaves < of_leaves.size(); ++leaves)
+    of_leaves[leaves] = {price - alone, -1, 1, {false, false}};
+  const double w = side == 1 ? one_w_.data()[root] : all_w_ - one_w_.data()[root];
+  for (std::size_t k = 0; k < columns_; ++k) {
+    if (k == root) continue;
+    const double both =
+        k < root ? pair_w_.data()[k * stride_ + root] : pair_w_.data()[root * stride_ + k];
+    const double inside = side == 1 ? both : one_w_.data()[k] - both;
+    if (inside <= 0 || inside >= w) continue;
+    const std::size_t column = column_[k], turned = turned_[column] ? 1 : 0;
+    Sides sides;
+    for (std::size_t code = 0; code < 2; ++code) {
+      sides.leaf[code] = price - of(leaf_, root, side, k, code ^ turned);
+      sides.stump[code] = 2 * price - of(stump_, root, side, k, code ^ turned);
+    }
+    for (int leaves : {3, 4})
+      sides.offer(leaves, data.tolerance, column, 1, of_leaves[static_cast<std::size_t>(leaves)]);
+    const double two = sides.leaf[0] + sides.leaf[1];
+    if (two < of_leaves[2].value - data.tolerance)
+      of_leaves[2] = {two, static_cast<int>(column), 1, {false, false}};
+  }
+}
+
+void TripleSums::gather(const RegressionData& data, double all_q, int leaves,
+                        ThreeLevels& best) const {
+  const int half = 4;
+  for (std::size_t root = 0; root < columns_; ++root) {
+    std::array<Pick, 5> side[2];
+    for (std::size_t k = 0; k < 2; ++k) offer_side(data, root, k, side[k]);
+    const std::size_t turned = turned_[column_[root]] ? 1 : 0;
+    for (int l = std::max(1, leaves - half); l <= std::min(half, leaves - 1); ++l) {
+      const Pick& below = side[turned][static_cast<std::size_t>(l)];
+      const Pick& beside = side[1 - turned][static_cast<std::size_t>(leaves - l)];
+      const double value =
+          std::max(all_q + below.value + beside.value, 2 * data.problem.leaf_price);
+      if (value < best.value - data.tolerance)
+        best = {value, static_cast<int>(column_[root]), {below, beside}};
+    }
+  }
+}
+
+void TripleSums::best_tree(const RegressionData& data, const RegressionView& view, bool counts,
+                           int leaves, Control& control, ThreeLevels& best) {
+  prepare(view);
+  sum_pairs(counts);
+  const int most = std::min(leaves, 8);
+  try {
+    sum_triples(counts, control);
+  } catch (const Stop&) {
+    gather(data, view.total.q, most, best);
+    throw;
+  }
+  gather(data, view.total.q, most, best);
+}
+
+}  // namespace odt
