@@ -186,14 +186,15 @@ void RegressionRoot::search(Shape goal) {
   if (goal.depth == 0 || goal.leaves == 1 || view_.columns.empty() ||
       !data_.splits(0, view_.total.n))
     return raise(limit());
-  offer(scan.stump(view_, 0).value, Plan::stump());
-  if (goal.depth == 1 || goal.leaves == 2) return raise(limit());
-  if (close_enough()) return;
   const bool three = scan.tells_three(view_);
-  if (three && goal.depth == 3) {
+  if (three && goal.depth == 3 && goal.leaves > 2) {  // that tells shallower trees as well
+    if (close_enough()) return;
     at_once(goal);
     return raise(limit());
   }
+  offer(scan.stump(view_, 0).value, Plan::stump());
+  if (goal.depth == 1 || goal.leaves == 2) return raise(limit());
+  if (close_enough()) return;
   Pick pick;
   pick.value = limit();
   const auto found = [&] {
@@ -229,8 +230,9 @@ RegressionResult RegressionRoot::run() {
       start();
       const bool both = options_.prove && NumberBeside::suits(options_, goal.depth);
       // Of few cuts a tree of depth three is proven about as soon as one is grown.
-      const bool quick = both && goal.depth == 3 &&
-                         (lanes_[0]->scan().tells_three(view_) || lanes_[0]->scan().tells_sides(view_));
+      const bool quick =
+          both && goal.depth == 3 &&
+          (lanes_[0]->scan().tells_three(view_) || lanes_[0]->scan().tells_sides(view_));
       if ((both && !quick) || !options_.prove) begin_beside(goal.leaves);
       if (both)
         beside_.start([this, goal] {

@@ -42,8 +42,9 @@ void RegressionData::make_cells(const std::vector<std::uint32_t>& rows) {
       of_rank[r] = static_cast<std::uint32_t>(bound[f].size());
       if (free || p.allowed[f][r]) bound[f].push_back(r + 1);
     }
-    cell[f].reserve(rows.size());
-    for (std::uint32_t i : rows) cell[f].push_back(of_rank[p.ranks(f)[i]]);
+    cell[f].resize(rows.size());
+    const std::uint32_t* ranks = p.ranks(f);
+    for (std::size_t k = 0; k < rows.size(); ++k) cell[f][k] = of_rank[ranks[rows[k]]];
   }
 }
 
@@ -54,14 +55,22 @@ void RegressionData::make_tests() {
   if (tests > kMostTests || points < kRowsPerTest * tests) return;
   std::vector<std::uint32_t> of;
   std::vector<std::vector<std::uint32_t>> cells, bounds;
-  for (std::size_t f = 0; f < cell.size(); ++f)
-    for (std::uint32_t c = 0; c < bound[f].size(); ++c) {
-      std::vector<std::uint32_t> above(points);
-      for (std::size_t i = 0; i < points; ++i) above[i] = cell[f][i] > c;
+  for (std::size_t f = 0; f < cell.size(); ++f) {
+    std::size_t parting = bound[f].size();  // bounds with ranks on both sides
+    while (parting > 0 && bound[f][parting - 1] >= problem.base.distinct[f]) --parting;
+    for (std::uint32_t c = 0; c < parting; ++c) {
+      std::vector<std::uint32_t> above;
+      if (parting == 1) {
+        above = std::move(cell[f]);  // 0 and 1 already
+      } else {
+        above.resize(points);
+        for (std::size_t i = 0; i < points; ++i) above[i] = cell[f][i] > c;
+      }
       of.push_back(static_cast<std::uint32_t>(f));
       cells.push_back(std::move(above));
       bounds.push_back({bound[f][c]});
     }
+  }
   feature = std::move(of);
   cell = std::move(cells);
   bound = std::move(bounds);

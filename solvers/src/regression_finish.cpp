@@ -18,7 +18,8 @@ class Resolver {
   Resolver(const RegressionData& data, Control& control)
       : data_(data), scan_(make_scan(data, control)) {}
 
-  Plan resolve(const Plan& plan, int at, const RegressionView& view, int state) {
+  Plan resolve(const Plan& plan, int at, const RegressionView& view, int state,
+               std::size_t level = 0) {
     if (at < 0) return Plan::leaf();
     PlanNode node = plan.nodes[static_cast<std::size_t>(at)];
     if (node.feature < 0 && node.stump && !view.columns.empty()) {
@@ -31,10 +32,12 @@ class Resolver {
     std::uint32_t cut = 0;
     const int column = view.find(data_, node.feature, node.bound, cut);
     if (column < 0)
-      return resolve(plan, goes_below(view.id[0], node) ? node.left : node.right, view, state);
+      return resolve(plan, goes_below(view.id[0], node) ? node.left : node.right, view, state,
+                     level);
     const int after = data_.after(state, view.columns[static_cast<std::size_t>(column)].column);
     Plan sides[2];
-    RegressionView inner[2];
+    if (level >= views_.size()) views_.push_back(std::make_unique<Pair>());
+    auto& inner = views_[level]->views;
     RegressionView::part(data_, view, static_cast<std::size_t>(column), cut, inner);
     for (int k = 0; k < 2; ++k) {
       const int side = k == 0 ? node.left : node.right;
@@ -42,7 +45,7 @@ class Resolver {
       if (is_leaf(plan, side)) continue;
       inner[k].make_points(view);
       inner[k].make_columns(view);
-      sides[k] = resolve(plan, side, inner[k], after);
+      sides[k] = resolve(plan, side, inner[k], after, level + 1);
     }
     return Plan::split(node.feature, view.bound(data_, static_cast<std::size_t>(column), cut),
                        sides[0], sides[1]);
@@ -61,6 +64,10 @@ class Resolver {
 
   const RegressionData& data_;
   std::unique_ptr<RegressionScan> scan_;
+  struct Pair {
+    RegressionView views[2];
+  };
+  std::vector<std::unique_ptr<Pair>> views_;  // by level, for all nodes of it
 };
 
 class Builder {

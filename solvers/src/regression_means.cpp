@@ -430,7 +430,8 @@ void MeanScan<kCounts>::depth_two(const RegressionView& view, int leaves, int st
 
 template <bool kCounts>
 void MeanScan<kCounts>::depth_three(const RegressionView& view, int leaves, ThreeLevels& best) {
-  ++counters.depth_two;
+  ++counters.nodes;
+  counters.cuts += view.columns.size();
   triples_.best_tree(data_, view, kCounts, leaves, control_, best);
 }
 

@@ -283,7 +283,9 @@ RealOutcome RegressionSearch::search(const RegressionView& view, int level, Real
       search(view, level, {shape(s.depth - 1, s.leaves), ask.state}, best.value, lower);
   if (flat.exact && flat.value < best.value) best = std::move(flat);
   if (best.value <= lower + tolerance_) return best;
-  if (s.depth == 3 && scan_->tells_three(view)) {
+  // Of few points bounds by their targets leave less to do, which counts do not have.
+  const bool many = data_.problem.poisson() || view.points >= 2 * view.columns.size();
+  if (s.depth == 3 && many && scan_->tells_three(view)) {
     ThreeLevels found;
     found.value = best.value;
     scan_->depth_three(view, s.leaves, found);

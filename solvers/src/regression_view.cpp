@@ -16,8 +16,10 @@ void RegressionView::make_root(const RegressionData& data) {
   point = data.point;
   target = data.target;
   by_target = id;
-  std::stable_sort(by_target.begin(), by_target.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return target[a] < target[b]; });
+  // The order serves clusterings, which do not bound counts.
+  if (!data.problem.poisson())
+    std::stable_sort(by_target.begin(), by_target.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return target[a] < target[b]; });
   for (std::size_t i = 0; i < points; ++i) {
     total.add(point[i]);
     set.toggle(data.hash[i]);

@@ -115,7 +115,8 @@ void list_bits(const std::uint64_t* a, const std::uint64_t* b, std::size_t words
   for (std::size_t k = 0; k < words; ++k) {
     std::uint64_t word = a[k] & b[k];
     while (word != 0) {
-      *to++ = static_cast<std::uint32_t>(64 * k) + static_cast<std::uint32_t>(__builtin_ctzll(word));
+      *to++ =
+          static_cast<std::uint32_t>(64 * k) + static_cast<std::uint32_t>(__builtin_ctzll(word));
       word &= word - 1;
     }
   }
@@ -193,9 +194,17 @@ void TripleSums::sum_pairs(bool counts) {
     const std::size_t block = k / kLanes, row = k * stride_;
     add_masked_two(listed(bits_.data() + k * words_), block, pair_w_.data() + row,
                    pair_s_.data() + row);
-    PairRow pairs{block * kLanes, stride_,   pair_w_.data() + row, pair_s_.data() + row,
-                  one_w_.data(),  one_s_.data(), one_w_.data()[k],     one_s_.data()[k],
-                  all_w_,         all_s_,    {}};
+    PairRow pairs{block * kLanes,
+                  stride_,
+                  pair_w_.data() + row,
+                  pair_s_.data() + row,
+                  one_w_.data(),
+                  one_s_.data(),
+                  one_w_.data()[k],
+                  one_s_.data()[k],
+                  all_w_,
+                  all_s_,
+                  {}};
     for (std::size_t part = 0; part < kParts; ++part) pairs.leaf[part] = leaf_[part].data() + row;
     (counts ? pairs_of_counts : pairs_of_squares)(pairs);
     for (std::size_t part = 0; part < kParts; ++part)

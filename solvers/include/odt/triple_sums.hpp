@@ -1,5 +1,5 @@
-// Trees of depth three over 0/1 columns, by sums over the points that have the higher value of three
-// columns.
+// Trees of depth three over 0/1 columns, by sums over the points that have the higher value of
+// three columns.
 //
 // A leaf is one of eight parts of the points by three columns. Which of the three stands first does
 // not change the parts, so each three columns are summed and scored once. What is kept of them is
@@ -24,8 +24,9 @@ class TripleSums {
                  Control& control, ThreeLevels& best);
 
  private:
-  static constexpr std::size_t kParts = 4;  // of two columns: 2 * (side of the first) + (of the second)
-  using Table = Aligned<double>;            // [first][stride], the first before the second
+  static constexpr std::size_t kParts =
+      4;                          // of two columns: 2 * (side of the first) + (of the second)
+  using Table = Aligned<double>;  // [first][stride], the first before the second
 
   void prepare(const RegressionView& view);
   void sum_pairs(bool counts);
@@ -49,11 +50,12 @@ class TripleSums {
   std::vector<std::uint64_t> bits_;    // [column][word]: the points on side 1
   std::vector<std::uint32_t> rows_;
   double all_w_ = 0, all_s_ = 0;
-  Table one_w_, one_s_;                      // [stride], of side 1
-  Table pair_w_, pair_s_;                    // [first][stride], of side 1 of both
-  Table triple_w_, triple_s_;                // [stride], of side 1 of two columns and of the lane
-  std::array<Table, 2> alone_;               // [side][stride]: scores
-  std::array<Table, kParts> leaf_, stump_;  // scores of both columns' parts, and of their best split
+  Table one_w_, one_s_;         // [stride], of side 1
+  Table pair_w_, pair_s_;       // [first][stride], of side 1 of both
+  Table triple_w_, triple_s_;   // [stride], of side 1 of two columns and of the lane
+  std::array<Table, 2> alone_;  // [side][stride]: scores
+  std::array<Table, kParts> leaf_,
+      stump_;  // scores of both columns' parts, and of their best split
 };
 
 }  // namespace odt

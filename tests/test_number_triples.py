@@ -1,0 +1,91 @@
+"""Trees of numbers to depth three over 0/1 columns, told by sums over every three of them.
+
+Against brute force over sets of rows. `ODTDSL_SCALE=10` draws ten times the nightly problems.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from engine_calls import solve_regression
+from engine_oracle import narrow, rank_columns
+from scale import scaled
+
+Array = np.ndarray[Any, Any]
+
+
+def loss_of(loss: str, y: Array, weights: Array) -> float:
+    """Of the best output of a leaf; of counts, half the deviance."""
+    y, weights = y[weights > 0], weights[weights > 0]
+    if not len(y):
+        return 0.0
+    mean = (weights * y).sum() / weights.sum()
+    if loss == "squared":
+        return float((weights * (y - mean) ** 2).sum())
+    logs = np.log(np.where(y > 0, y, 1) / np.where(y > 0, mean, 1))
+    return float((weights * (y * logs - y + mean)).sum())
+
+
+def least(x: Array, y: Array, weights: Array, loss: str, limits: dict[str, Any]) -> float:
+    """The least loss of all trees, prices of leaves included."""
+    n = len(y)
+    sides = [sum(1 << i for i in range(n) if row[i] <= cut) for row in x.T for cut in set(row)]
+
+    @cache
+    def leaf(rows: int) -> float:
+        at = [i for i in range(n) if rows >> i & 1]
+        return loss_of(loss, y[at], weights[at]) + float(limits["leaf_price"])
+
+    @cache
+    def best(rows: int, depth: int, leaves: int) -> float:
+        found = leaf(rows)
+        if depth == 0 or leaves == 1:
+            return found
+        half = 2 ** (depth - 1)
+        for low, high in {(rows & side, rows & ~side) for side in sides}:
+            if low and high:
+                for k in range(max(1, leaves - half), min(half, leaves - 1) + 1):
+                    found = min(found, best(low, depth - 1, k) + best(high, depth - 1, leaves - k))
+        return found
+
+    depth = int(limits["depth"])
+    return best((1 << n) - 1, depth, min(limits["max_leaves"] or 2**depth, 2**depth))
+
+
+def drawn(rng: np.random.Generator) -> tuple[Array, Array, Array]:
+    """0/1 columns, more than two blocks of lanes now and then, or numbers with few cuts."""
+    if rng.random() < 0.7:
+        n, m = int(rng.integers(2, 14)), int(rng.integers(1, 20))
+        x = (rng.random((n, m)) < rng.uniform(0.1, 0.9, m)).astype(int)
+    else:
+        n = int(rng.integers(24, 40))
+        x = rng.integers(0, 4, size=(n, int(rng.integers(1, 3))))
+    y = rng.choice([rng.integers(0, 4, n) * 1.0, rng.exponential(2.0, n).round(2)])
+    weights = rng.choice([np.ones(n), rng.integers(0, 4, n), rng.random(n) * 10])
+    weights[0] = max(weights[0], 1)
+    return x, y, weights
+
+
+@pytest.mark.parametrize("loss", ["squared", "poisson"])
+def test_the_optimum_is_that_of_brute_force(loss: str) -> None:
+    rng = np.random.default_rng(43)
+    split = 0
+    for trial in range(scaled(2000, least=200)):
+        x, y, weights = drawn(rng)
+        ranks, distinct = rank_columns(x)
+        limits: dict[str, Any] = {
+            "depth": int(rng.choice([3, 3, 4])),
+            "max_leaves": int(rng.integers(3, 9)) if rng.random() < 0.5 else None,
+            "leaf_price": float(rng.choice([0.0, 0.0, 0.2, 2.0])),
+        }
+        found = solve_regression(narrow(ranks), distinct, y, weights=weights, loss=loss, **limits)
+        near = pytest.approx(least(x, y, weights, loss, limits), rel=1e-9, abs=1e-8)
+        assert found.status == "optimal", trial
+        assert found.objective == near, trial
+        assert found.bound == found.objective, trial
+        assert found.tree is not None
+        split += len(found.tree.feature) > 7
+    assert split
