@@ -146,9 +146,13 @@ class Case:
         return f"{self.text}\n{self.tiny.frame}"
 
 
-def case(seed: object) -> Case:
-    """A random spec of up to three rules."""
-    rng = random.Random(f"choice {seed}")
+SAME = {"reward": "loss", "expected_reward": "expected_loss", "share": "rate"}
+"""Terms that are drawn as those of classes are; `ChoiceMeasures` calls them as choices do."""
+
+
+def case(seed: object, first: tuple[str, str] | None = None) -> Case:
+    """A random spec of up to three rules, the first one of a scope with a term if it is given."""
+    rng = random.Random(f"choice {seed}" if first is None else f"choice {first} {seed}")
     while True:
         tiny = _table(rng)
         try:
@@ -157,10 +161,14 @@ def case(seed: object) -> Case:
             continue
         atoms = ChoiceAtoms(rng, tiny, models)
         some = [rng.choice(KINDS) for _ in range(rng.choice([0, 1, 1, 2, 2, 3]))]
+        if first is not None:
+            some = [(first[0], SAME.get(first[1], first[1])), *some[:2]]
         if any(term == "threshold" for _, term in some) and not any(c.ranked for c in tiny.columns):
             continue
         rules = tuple(rule(atoms, scope, term) for scope, term in some)
         if any(word in one.text for one in rules for word in NOT_HERE):
+            continue
+        if first is not None and first[1] not in rules[0].text:
             continue
         stages = _goals(rng, tiny)
         admits = RuleChecker(tiny, rules).admits
