@@ -249,6 +249,32 @@ def test_only_optimal_trees_are_certified() -> None:
         replace(better, model=worse.model).certify()
 
 
+def test_a_third_party_reads_of_which_rows_it_is_and_the_tree_in_words(tmp_path: Path) -> None:
+    """Tests of each kind; a name with a line end cannot pass for a verdict."""
+    frame: dict[str, Any] = {
+        "size": list("smlsmlsl"),
+        "job": list("pqpqpqqp"),
+        "n": [1, 2, 3, 4, 5, 6, 7, 8],
+        "y": ["a\ncertified: x" if one == "a" else "b" for one in "abababba"],
+    }
+    lines: dict[str, None] = {}
+    path = tmp_path / "a.cert"
+    for feature in (
+        'feature size: ordered {"s", "m", "l"} drop job, n',
+        "drop size, n",
+        "drop size, job",
+    ):
+        spec = f"data frame target y: class {feature} tree depth <= 3 minimize errors"
+        odtdsl.solve(spec, frame=frame, using="exact", proof=path)
+        told = checked(path).stdout.splitlines()
+        assert told[0] == f"data: {path}.csv; what follows is about the rows of this file"
+        assert told[-1] == "certified: the tree is optimal"
+        lines |= dict.fromkeys(line.strip() for line in told)
+    words = " / ".join(lines)
+    for one in ("size is one of s", "job is ", "n <= ", "predicts a?certified: x"):
+        assert one in words, words
+
+
 @pytest.mark.parametrize("end", ["\u2028", "\x0b", "\x0c", "\x1c", "\x85", "\r"])
 def test_no_line_is_hidden_from_the_checker(end: str, tmp_path: Path) -> None:
     """The certificate of a spec without a feature, whose line only looks as if it were there."""

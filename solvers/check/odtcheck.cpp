@@ -584,6 +584,7 @@ int run(const string& file, const string& text, const char* steps, const string&
     std::printf("\nvalues: %d", tree.depth);
     for (Int value : tree.stages) std::printf(" %lld", static_cast<Long>(value));
     std::printf("\n");
+    print_tree(p, p.tree[0], "  ", "");
   }
   View all = whole(p);
   // Depth first: the claim that all trees of the tree's depth are no better, and that of one level

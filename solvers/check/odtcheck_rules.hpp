@@ -406,4 +406,54 @@ struct Held {
   }
 };
 
+// ---- the tree in words
+
+// A text of the problem on one line.
+string plain(string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 32 || c == 127) c = '?';
+  return text;
+}
+
+// Which cells go left at a test.
+string left_at(const Feature& f, const string& threshold) {
+  const string column = plain(f.column), kind = f.kind.substr(0, f.kind.find(' '));
+  if (kind == "is") return column + " is " + plain(f.given[0]);
+  if (kind == "in") {
+    const bool empty = std::find(f.given.begin(), f.given.end(), "empty") != f.given.end();
+    return column + " from " + f.given[0] + " to below " + f.given[1] + (empty ? ", or empty" : "");
+  }
+  const string end = f.kind == kind + " left" ? ", or empty" : "";
+  if (kind != "order") return column + " <= " + plain(threshold) + end;
+  string listed;
+  double bars = number(threshold);
+  for (const string& word : f.given) {
+    if (word == "|" && bars < 1) break;
+    if (word == "|")
+      --bars;
+    else
+      listed += (listed.empty() ? "" : ", ") + plain(word);
+  }
+  return column + " is one of " + listed + end;
+}
+
+void print_tree(const Problem& p, const Node& node, const string& before, const string& answer) {
+  std::printf("%s%s", before.c_str(), answer.c_str());
+  const string indent = string(before.size(), ' ') + "  ";
+  if (node.feature >= 0) {
+    const Feature& f = p.features[static_cast<size_t>(node.feature)];
+    std::printf("%s\n", left_at(f, node.threshold).c_str());
+    print_tree(p, p.tree[static_cast<size_t>(node.left)], indent, "yes: ");
+    print_tree(p, p.tree[static_cast<size_t>(node.right)], indent, "no: ");
+  } else if (p.numbers.empty()) {
+    std::printf("predicts %s\n", plain(p.classes[node.label]).c_str());
+  } else if (node.outputs.empty()) {
+    std::printf("predicts the mean of its rows\n");
+  } else {
+    std::printf("predicts");
+    for (double output : node.outputs) std::printf(" %.10g", output);
+    std::printf("\n");
+  }
+}
+
 }  // namespace
