@@ -1,62 +1,19 @@
 // odtcheck: checks a certificate that no decision tree is better than the one it holds.
-//
 //     c++ -O2 -std=c++17 odtcheck.cpp -o odtcheck     # the files odtcheck_*.hpp lie beside it
 //     ./odtcheck FILE.cert DATA.csv [--sample 1%]
 //     ./odtcheck FILE.cert --problem > PROBLEM       # to read, and keep, what is claimed
 //     ./odtcheck PROBLEM DATA.csv FILE.cert          # of the problem of that file, and no other
-//
 // It reads the data and the problem itself, ranks the values, lists the cuts that may stand,
 // evaluates the tree, and follows the certificate step by step. It does not search, and shares
 // nothing with the solver. docs/explanation/certificates.md proves the rules that it applies, by
 // the names in capitals below; docs/reference/proof.md has the format. Here is the judgement:
 // STAIR, POINTS, LEAF, TWO, SPLIT, INTERVAL, and what is claimed in the end. The files beside it
 // read the problem, sort rows, try pairs of tests fast, and follow rules on whole trees.
-//
 // Exit code: 0 certified (or sampled), 1 refused, 2 the files could not be read.
 #include "odtcheck_all.hpp"
 #include "odtcheck_two.hpp"
 
 namespace {
-
-// What is known of the two sides of each test of a feature, by places: the rows on the left.
-// [0] holds for trees whose leaves may be of any size, and goes up and down the feature (MONO,
-// DEL); [1] for leaves of the least size, and goes to fewer rows only (DEL).
-struct Stairs {
-  vector<Int> most;        // that the rows at lower places lose
-  vector<Int> side[2][2];  // [size][0 left, 1 right]
-  bool sized;
-  Stairs(vector<Int> upto, Int price, Int least) : most(std::move(upto)), sized(least > 1) {
-    for (int size = 0; size <= sized; ++size)
-      for (auto& one : side[size]) one.assign(most.size(), price);
-  }
-  void add(bool size, int which, size_t at, Int value) {
-    side[size][which][at] = std::max(side[size][which][at], value);
-  }
-  // Carries every bound as far as it goes.
-  void spread() {
-    const auto carry = [](vector<Int>& x, size_t to, size_t from, Int lost) {
-      x[to] = std::max(x[to], x[from] - lost);
-    };
-    const size_t n = most.size() - 1;
-    for (int size = 0; size <= sized; ++size) {
-      for (size_t t = n; t > 0; --t) carry(side[size][0], t - 1, t, most[t] - most[t - 1]);
-      for (size_t t = 0; t < n; ++t) carry(side[size][1], t + 1, t, most[t + 1] - most[t]);
-    }
-    for (size_t t = n; t > 0; --t) carry(side[0][1], t - 1, t, 0);
-    for (size_t t = 0; t < n; ++t) carry(side[0][0], t + 1, t, 0);
-  }
-  Int best(int which, size_t t) const {
-    return sized ? std::max(side[0][which][t], side[1][which][t]) : side[0][which][t];
-  }
-  Int sum(size_t t) const { return best(0, t) + best(1, t); }
-};
-
-// A bound on one side of a test, and the rows there.
-struct Near {
-  int side;
-  Int value;
-  vector<std::uint64_t> rows;
-};
 
 struct Checker {
   const Problem& p;
@@ -488,32 +445,6 @@ struct Checker {
     }
   }
 };
-
-// A bound on the values of all trees, as the values of the stages at which it lies.
-// Of numbers the mean square, as far as it is known.
-string shown(const Problem& p, Int value) {
-  if (p.numbers.empty()) return std::to_string(value);
-  const long double total = std::accumulate(p.weights.begin(), p.weights.end(), 0.0L);
-  const long double scale = static_cast<long double>(p.numbers[0].scale);
-  const long double unit =
-      scale * scale * static_cast<long double>(p.numbers[0].parts) * std::max(total, 1.0L);
-  char text[40];
-  std::snprintf(text, sizeof text, "%.10g",
-                static_cast<double>(static_cast<long double>(value) / unit));
-  return text;
-}
-
-string told(const Problem& p, Int value) {
-  if (p.limit >= 0 && value >= p.limit) return "no tree keeps the rules";
-  string text;
-  for (const Stage& s : p.stages) {
-    if (s.zero) continue;
-    text += (text.empty() ? "no tree is better than " : ", then ") + s.name + " " +
-            shown(p, value / s.unit);
-    value %= s.unit;
-  }
-  return text;
-}
 
 // How a check ended: what was done, what is claimed, and the verdict.
 int ended(const Problem& p, const Checker& check, const string& claims, const string& verdict) {

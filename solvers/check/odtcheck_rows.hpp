@@ -114,4 +114,46 @@ vector<Int> leaves(const View& v, size_t f, bool right, const vector<vector<Int>
   return found;
 }
 
+// ---- bounds along a feature: STAIR
+
+// What is known of the two sides of each test of a feature, by places: the rows on the left.
+// [0] holds for trees whose leaves may be of any size, and goes up and down the feature (MONO,
+// DEL); [1] for leaves of the least size, and goes to fewer rows only (DEL).
+struct Stairs {
+  vector<Int> most;        // that the rows at lower places lose
+  vector<Int> side[2][2];  // [size][0 left, 1 right]
+  bool sized;
+  Stairs(vector<Int> upto, Int price, Int least) : most(std::move(upto)), sized(least > 1) {
+    for (int size = 0; size <= sized; ++size)
+      for (auto& one : side[size]) one.assign(most.size(), price);
+  }
+  void add(bool size, int which, size_t at, Int value) {
+    side[size][which][at] = std::max(side[size][which][at], value);
+  }
+  // Carries every bound as far as it goes.
+  void spread() {
+    const auto carry = [](vector<Int>& x, size_t to, size_t from, Int lost) {
+      x[to] = std::max(x[to], x[from] - lost);
+    };
+    const size_t n = most.size() - 1;
+    for (int size = 0; size <= sized; ++size) {
+      for (size_t t = n; t > 0; --t) carry(side[size][0], t - 1, t, most[t] - most[t - 1]);
+      for (size_t t = 0; t < n; ++t) carry(side[size][1], t + 1, t, most[t + 1] - most[t]);
+    }
+    for (size_t t = n; t > 0; --t) carry(side[0][1], t - 1, t, 0);
+    for (size_t t = 0; t < n; ++t) carry(side[0][0], t + 1, t, 0);
+  }
+  Int best(int which, size_t t) const {
+    return sized ? std::max(side[0][which][t], side[1][which][t]) : side[0][which][t];
+  }
+  Int sum(size_t t) const { return best(0, t) + best(1, t); }
+};
+
+// A bound on one side of a test, and the rows there.
+struct Near {
+  int side;
+  Int value;
+  vector<std::uint64_t> rows;
+};
+
 }  // namespace

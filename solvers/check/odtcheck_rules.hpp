@@ -456,4 +456,32 @@ void print_tree(const Problem& p, const Node& node, const string& before, const 
   }
 }
 
+// ---- values in words
+
+// The value of a stage; of numbers the mean square, as far as it is known.
+string shown(const Problem& p, Int value) {
+  if (p.numbers.empty()) return std::to_string(value);
+  const long double total = std::accumulate(p.weights.begin(), p.weights.end(), 0.0L);
+  const long double scale = static_cast<long double>(p.numbers[0].scale);
+  const long double unit =
+      scale * scale * static_cast<long double>(p.numbers[0].parts) * std::max(total, 1.0L);
+  char text[40];
+  std::snprintf(text, sizeof text, "%.10g",
+                static_cast<double>(static_cast<long double>(value) / unit));
+  return text;
+}
+
+// A bound on the values of all trees, as the values of the stages at which it lies.
+string told(const Problem& p, Int value) {
+  if (p.limit >= 0 && value >= p.limit) return "no tree keeps the rules";
+  string text;
+  for (const Stage& s : p.stages) {
+    if (s.zero) continue;
+    text += (text.empty() ? "no tree is better than " : ", then ") + s.name + " " +
+            shown(p, value / s.unit);
+    value %= s.unit;
+  }
+  return text;
+}
+
 }  // namespace
