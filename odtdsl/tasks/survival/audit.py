@@ -144,7 +144,8 @@ class SurvivalAudit(AuditPart):
         if not model.rows.training:
             return
         rows = model.rows
-        weights, came, hazards = _weights(rows), _events(rows), _hazards(rows)
+        times, weights, came = _times(rows), _weights(rows), _events(rows)
+        hazards = _hazards(rows)
         ratios = curves = 0
         for leaf in model.leaves:
             inside = leaf.inside.tolist()
@@ -154,7 +155,7 @@ class SurvivalAudit(AuditPart):
             if exposed:
                 wanted = (events or 0.5 * math.fsum(weights) / len(weights)) / exposed
             ratios += abs(_ratio(leaf.leaf) - wanted) > NEAR * (1 + wanted)
-            curves += not _is_curve(leaf.leaf, inside, rows)
+            curves += not _is_curve(leaf.leaf, inside, times, weights, came)
         yield AuditLine(
             rule="tree outputs",
             text="every leaf's hazard ratio is its events over the hazards of its rows",
@@ -183,9 +184,10 @@ class SurvivalAudit(AuditPart):
         return low - high <= NEAR * (1 + max(low, high))
 
 
-def _is_curve(leaf: Leaf, inside: list[int], rows: AuditRows) -> bool:
+def _is_curve(
+    leaf: Leaf, inside: list[int], times: list[float], weights: list[float], came: list[bool]
+) -> bool:
     """Whether a curve counts the rows of a leaf, each time by itself."""
-    times, weights, came = _times(rows), _weights(rows), _events(rows)
     inside = [row for row in inside if weights[row]]
     if sorted({times[row] for row in inside}) != [time for time, _, _ in leaf.curve]:
         return False
