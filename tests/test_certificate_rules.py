@@ -69,6 +69,13 @@ def test_every_term_is_certified_where_it_is_covered(seeds: range, tmp_path: Pat
     assert shown > 5 * len(seeds)
 
 
+def test_multipliers_of_long_objectives_are_small_enough(tmp_path: Path) -> None:
+    """Three stages of thousands make a step of the first one weigh ten digits."""
+    path, case_ = tmp_path / "a.cert", case("path uses", 248)
+    assert solved(case_, "exact", proof=path) == "optimal"
+    assert checked(path).stdout.endswith("certified: the tree is optimal\n")
+
+
 SPEC = """data frame target y: class drop g
 group these = g = 1
 tree depth <= 3

@@ -24,6 +24,9 @@ from odtdsl.problem.ir.forms import Core, LinearStage
 SCALE = 1000
 """Multipliers are whole numbers over this."""
 
+MOST = (1 << 40) - 1
+"""What `odtcheck` takes for a multiplier, at most."""
+
 ROUNDS = 20
 
 
@@ -125,6 +128,9 @@ class _Tuning:
         best = [0] * len(self.bounds)
         if self.bounds:
             best = max(self._tried(scale), key=lambda one: one[0], default=(0.0, best))[1]
+        if (largest := max(best, default=0)) > MOST:
+            best = [one * MOST // largest for one in best]
+            scale = max(1, scale * MOST // largest) if scale else 0
         rules = [0] * len(self.made.rules.clauses)
         for (at, _, _), multiplier in zip(self.bounds, best, strict=True):
             rules[at] = multiplier
