@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import tracemalloc
 from collections import Counter
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -380,6 +382,18 @@ FRAME = {
     "a": [1, 1, 2, 0, 0, 3],
     "b": [0, 2, 0, 4, 3, 1],
 }
+
+
+def test_the_report_compares_the_tree_with_one_choice_for_everybody(tmp_path: Path) -> None:
+    odtdsl.parse(HEAD).solve(frame=FRAME).report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    tables = re.sub(r"<[^>]+>+", " ", page.partition('<section id="errors"')[2])
+    words = " ".join(tables.split())
+    assert "rows count this tree all a all b best of each row" in words
+    assert "training rows 6 2.5 1.16667 1.66667 2.5" in words
+    assert "rows count a b training rows 6 50.0% 50.0%" in words
+    assert "a 1.16667 · b 1.66667" in page  # the means of all rows, at the root
+    assert '"actual":["1, 0","1, 2","2, 0","0, 4","0, 3","3, 1"]' in page
 
 
 def test_the_audit_recounts_a_tree_that_was_changed() -> None:
