@@ -127,9 +127,12 @@ class LayerGrower:
 
     def _columns(self, flow: _Flow, level: int, start: Start, first: int | None) -> BoolArray:
         remaining = len(self.widths) - level
-        choices = set(self.rules.choices(flow.paths[0], remaining))
+        known = self.rules.choices(flow.paths[0], remaining)
+        choices = set(known)
         for path in flow.paths[1:MOST_PATHS]:
-            choices &= set(self.rules.choices(path, remaining))
+            others = self.rules.choices(path, remaining)
+            if others is not known:
+                choices.intersection_update(others)
         if first is not None:
             choices &= {first}
         elif start.share < 1.0 and len(choices) > 1:

@@ -6,6 +6,8 @@ from odtdsl.problem.ir.automata import PathRule, State, columns_of_splits, rules
 from odtdsl.problem.ir.forms import Core, Used
 
 Path = tuple[int, ...]
+States = tuple[State, ...]
+"""By rule what it knows of a path. Paths that differ in nothing else have the same choices."""
 
 
 class PathRules:
@@ -20,8 +22,8 @@ class PathRules:
         clauses = rules_of_paths(core)
         self.rules = [PathRule(clause.literals, self.columns) for clause in clauses]
         self._wanted = [_wanted(rule) for rule in self.rules]
-        self._states: dict[Path, tuple[State, ...]] = {(): tuple(rule.start for rule in self.rules)}
-        self._choices: dict[tuple[Path, int], list[int]] = {}
+        self._states: dict[Path, States] = {(): tuple(rule.start for rule in self.rules)}
+        self._choices: dict[tuple[States, int], list[int]] = {}
 
     def ends(self, path: Path) -> bool:
         """Whether a leaf may stand at the end of the path."""
@@ -33,24 +35,29 @@ class PathRules:
         """The columns that may be tested next, with `remaining` tests left, this one included."""
         if remaining <= 0:
             return []
-        key = (path, remaining)
+        states = self._at(path)
+        key = (states, remaining)
         if key not in self._choices:
             self._choices[key] = [
-                column for column in self.columns if self._alive((*path, column), remaining - 1)
+                column
+                for column in self.columns
+                if self._alive(self._after(states, column), remaining - 1)
             ]
         return self._choices[key]
 
-    def _at(self, path: Path) -> tuple[State, ...]:
+    def _at(self, path: Path) -> States:
         if path not in self._states:
-            above, column = self._at(path[:-1]), path[-1]
-            self._states[path] = tuple(
-                rule.step(state, column) for rule, state in zip(self.rules, above, strict=True)
-            )
+            self._states[path] = self._after(self._at(path[:-1]), path[-1])
         return self._states[path]
 
-    def _alive(self, path: Path, remaining: int) -> bool:
+    def _after(self, states: States, column: int) -> States:
+        return tuple(
+            rule.step(state, column) for rule, state in zip(self.rules, states, strict=True)
+        )
+
+    def _alive(self, states: States, remaining: int) -> bool:
         wanted: set[int] = set()
-        for rule, state, column in zip(self.rules, self._at(path), self._wanted, strict=True):
+        for rule, state, column in zip(self.rules, states, self._wanted, strict=True):
             if not rule.may_hold(state, remaining):
                 return False
             if column is not None and state is not None:
