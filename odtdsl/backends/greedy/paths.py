@@ -22,6 +22,7 @@ class PathRules:
         clauses = rules_of_paths(core)
         self.rules = [PathRule(clause.literals, self.columns) for clause in clauses]
         self._wanted = [_wanted(rule) for rule in self.rules]
+        self._every = list(self.columns)
         self._states: dict[Path, States] = {(): tuple(rule.start for rule in self.rules)}
         self._choices: dict[tuple[States, int], list[int]] = {}
 
@@ -35,6 +36,8 @@ class PathRules:
         """The columns that may be tested next, with `remaining` tests left, this one included."""
         if remaining <= 0:
             return []
+        if not self.rules:
+            return self._every
         states = self._at(path)
         key = (states, remaining)
         if key not in self._choices:
