@@ -66,7 +66,7 @@ class RuledRun {
   }
 
   static constexpr int kShallowRounds = 8;
-  static constexpr double kNear = 0.03;
+  static constexpr double kNear = 0.05;
   static constexpr std::uint64_t kFirstTurn = 1 << 24, kShallowWork = 1 << 25, kShallowShare = 4;
   static constexpr std::uint64_t kEver = std::numeric_limits<std::uint64_t>::max() / 2;
 
