@@ -10,7 +10,7 @@ namespace odt {
 namespace {
 
 // The rows of a node in the order of each feature, and what each of them can lose.
-struct Rows {
+struct SortedRows {
   std::vector<std::vector<std::uint32_t>> order;
   std::shared_ptr<std::vector<Loss>> most;  // of all rows of the problem
   std::size_t size() const { return order[0].size(); }
@@ -19,7 +19,7 @@ struct Rows {
 // A feature at a node: how its bounds close its cuts. Places are the rows on the left.
 class Stairs {
  public:
-  Stairs(const Problem& p, const Rows& rows, std::size_t feature, std::int32_t least)
+  Stairs(const Problem& p, const SortedRows& rows, std::size_t feature, std::int32_t least)
       : rows_(static_cast<std::int32_t>(rows.size())),
         least_(least),
         price_(p.leaf_price),
@@ -182,10 +182,10 @@ class Writer : public Bytes {
                                data.order.begin() + static_cast<std::ptrdiff_t>((f + 1) * p_.rows));
   }
 
-  const Rows& all() const { return rows_; }
+  const SortedRows& all() const { return rows_; }
 
   // The largest target that a node's records close, up to `most`; what lies below is not looked at.
-  Loss shown(std::int32_t id, const Rows& rows, const Claim& claim, Loss most) {
+  Loss shown(std::int32_t id, const SortedRows& rows, const Claim& claim, Loss most) {
     if (closes(id, rows, claim, most)) return most;
     Loss low = 0, high = most;
     while (low < high) {
@@ -200,7 +200,7 @@ class Writer : public Bytes {
   }
 
   // The steps of a claim; nothing where the checker needs none.
-  void write(std::int32_t id, const Rows& rows, Claim claim, Loss target) {
+  void write(std::int32_t id, const SortedRows& rows, Claim claim, Loss target) {
     if (target <= p_.leaf_price || !normal(claim)) return;
     if (id < 0) throw Hole{};
     const ProofLog::Node& node = log_.nodes[static_cast<std::size_t>(id)];
@@ -223,7 +223,8 @@ class Writer : public Bytes {
   // Calls with each feature that may be cut, for each division of the leaves; ends where it says
   // so.
   template <class Each>
-  bool each_feature(const ProofLog::Node& node, const Rows& rows, const Claim& claim, Each each) {
+  bool each_feature(const ProofLog::Node& node, const SortedRows& rows, const Claim& claim,
+                    Each each) {
     const std::int64_t half = std::int64_t{1} << (claim.depth - 1);
     std::vector<std::vector<const Record*>> of(p_.features);
     std::uint16_t division = 0;
@@ -242,7 +243,7 @@ class Writer : public Bytes {
     return true;
   }
 
-  bool closes(std::int32_t id, const Rows& rows, const Claim& claim, Loss target, Loss flat) {
+  bool closes(std::int32_t id, const SortedRows& rows, const Claim& claim, Loss target, Loss flat) {
     const ProofLog::Node& node = log_.nodes[static_cast<std::size_t>(id)];
     return each_feature(node, rows, claim,
                         [&](std::size_t f, std::int64_t, std::vector<const Record*>& records) {
@@ -252,7 +253,7 @@ class Writer : public Bytes {
                           return stairs.closed(flat, target);
                         });
   }
-  bool closes(std::int32_t id, const Rows& rows, const Claim& claim, Loss target) {
+  bool closes(std::int32_t id, const SortedRows& rows, const Claim& claim, Loss target) {
     return closes(id, rows, claim, target, log_.nodes[static_cast<std::size_t>(id)].flat);
   }
 
@@ -266,7 +267,7 @@ class Writer : public Bytes {
   }
 
   // What a record costs the checker: a node, or the rows of a side.
-  std::size_t cost(const Stairs& stairs, const Record& r, const Rows& rows) const {
+  std::size_t cost(const Stairs& stairs, const Record& r, const SortedRows& rows) const {
     if (r.child >= 0)
       return rows.size() + log_.nodes[static_cast<std::size_t>(r.child)].records.size();
     const std::size_t left =
@@ -275,8 +276,8 @@ class Writer : public Bytes {
   }
 
   // Without the records that are not needed, the dearest first, and with the least bounds that are.
-  std::vector<Record> trimmed(Stairs& stairs, std::vector<const Record*>& records, const Rows& rows,
-                              Loss flat, Loss target) const {
+  std::vector<Record> trimmed(Stairs& stairs, std::vector<const Record*>& records,
+                              const SortedRows& rows, Loss flat, Loss target) const {
     stairs.set(records);
     if (!stairs.closed(flat, target)) throw Hole{};
     std::vector<std::pair<std::size_t, std::size_t>> by_cost;  // and the record
@@ -310,7 +311,7 @@ class Writer : public Bytes {
   }
 
   void side_by_side(std::size_t f, std::vector<Record>& kept, const Stairs& stairs,
-                    const Rows& rows, const Claim& claim, std::int64_t left_leaves) {
+                    const SortedRows& rows, const Claim& claim, std::int64_t left_leaves) {
     const auto bit = [](const Record& r) { return 2 * static_cast<int>(r.kind) + r.right; };
     std::sort(kept.begin(), kept.end(), [&](const Record& a, const Record& b) {
       if (a.bound != b.bound) return a.bound < b.bound;
@@ -339,7 +340,7 @@ class Writer : public Bytes {
     }
   }
 
-  void side(std::size_t f, const Record& r, const Stairs& stairs, const Rows& rows,
+  void side(std::size_t f, const Record& r, const Stairs& stairs, const SortedRows& rows,
             const Claim& claim, std::int64_t left_leaves) {
     if (r.kind == ProofLog::wide) number(r.other);
     number(static_cast<std::uint64_t>(r.value));
@@ -349,16 +350,16 @@ class Writer : public Bytes {
     const std::size_t t = static_cast<std::size_t>(stairs.place(r.bound));
     const std::size_t u =
         r.kind == ProofLog::wide ? static_cast<std::size_t>(stairs.place(r.other)) : t;
-    const Rows part =
+    const SortedRows part =
         r.right ? part_of(rows, f, u, rows.size(), t, rows.size()) : part_of(rows, f, 0, u, 0, t);
     write(r.child, part, below, r.value);
   }
 
   // The rows at some places of a feature; those outside of the counted ones lose nothing.
-  Rows part_of(const Rows& rows, std::size_t f, std::size_t from, std::size_t to,
-               std::size_t count_from, std::size_t count_to) {
+  SortedRows part_of(const SortedRows& rows, std::size_t f, std::size_t from, std::size_t to,
+                     std::size_t count_from, std::size_t count_to) {
     keep_.assign(p_.rows, 0);
-    Rows part;
+    SortedRows part;
     part.most = rows.most;
     for (std::size_t at = from; at < to; ++at) keep_[rows.order[f][at]] = 1;
     if (from < count_from || to > count_to) {
@@ -378,7 +379,7 @@ class Writer : public Bytes {
 
   const Problem& p_;
   const ProofLog& log_;
-  Rows rows_;
+  SortedRows rows_;
   std::vector<char> keep_;
 };
 

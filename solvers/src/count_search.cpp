@@ -11,7 +11,7 @@ namespace odt {
 namespace {
 
 constexpr std::size_t kMostBins = 64, kMostCuts = 800, kMostKinds = 16;
-constexpr std::size_t kMostCells = std::size_t{1} << 19;  // of one table: it stays in the cache
+constexpr std::size_t kTableCells = std::size_t{1} << 19;  // of one table: it stays in the cache
 constexpr std::size_t kLeastRows = std::size_t{1} << 15;
 
 // The best split behind two others.
@@ -602,7 +602,7 @@ bool suits_counts(const Problem& p, const Options& options) {
   const std::size_t threads = static_cast<std::size_t>(std::max(1, options.threads));
   const std::size_t bytes = p.rows * (bins.size() + 4 + 2 * threads) +
                             4 * cuts * cuts * (sizeof(Loss) + threads * sizeof(Stump));
-  if (cells > kMostCells || (options.memory_limit > 0 && bytes > options.memory_limit))
+  if (cells > kTableCells || (options.memory_limit > 0 && bytes > options.memory_limit))
     return false;
   // A limit that ends the counts leaves what pairs of features show, and no bound.
   const double seconds = seconds_of(p, bins) / static_cast<double>(threads);

@@ -173,9 +173,9 @@ bool gap_allowed(const Problem& p, std::size_t f, std::uint32_t low, std::uint32
 
 // Turns a tree into a plan node by node; a split that parts no rows is left out, as are cuts in
 // gaps with no allowed cut.
-class Reader {
+class PlanReader {
  public:
-  Reader(const RegressionProblem& p, const Tree& tree) : p_(p.base), tree_(tree) {}
+  PlanReader(const RegressionProblem& p, const Tree& tree) : p_(p.base), tree_(tree) {}
 
   Plan read(int at, const Rows& rows, int depth) {
     const TreeNode& node = tree_.nodes[static_cast<std::size_t>(at)];
@@ -237,12 +237,12 @@ FinishedRegression finish(const RegressionData& data, const RegressionView& root
 }
 
 Plan plan_of_tree(const RegressionProblem& problem, const Tree& tree) {
-  Reader reader(problem, tree);
+  PlanReader reader(problem, tree);
   Plan plan = reader.read(0, all_rows(problem), 0);
-  Reader::demand(problem.base.leaves == 0 || reader.leaves <= problem.base.leaves,
-                 "the start tree has too many leaves");
-  Reader::demand(RuleCheck(problem.base, problem.rules).keeps(plan, 0, 0, all_rows(problem)),
-                 "the start tree breaks a rule");
+  PlanReader::demand(problem.base.leaves == 0 || reader.leaves <= problem.base.leaves,
+                     "the start tree has too many leaves");
+  PlanReader::demand(RuleCheck(problem.base, problem.rules).keeps(plan, 0, 0, all_rows(problem)),
+                     "the start tree breaks a rule");
   return plan;
 }
 

@@ -16,7 +16,7 @@ using Lit = std::uint32_t;
 using Ref = std::size_t;
 using Clause = std::vector<Lit>;
 
-constexpr Ref kNone = std::numeric_limits<Ref>::max();
+constexpr Ref kNoReason = std::numeric_limits<Ref>::max();
 constexpr std::uint64_t kPoll = 1 << 16;
 
 enum Value : std::uint8_t { kUnset, kTrue, kFalse };
@@ -131,7 +131,7 @@ class Checker {
     for (const Lit lit : clause) {
       if (value_[lit] == kTrue) met = true;
       if (met) break;
-      if (value_[lit] == kUnset) assign(lit ^ 1, kNone);
+      if (value_[lit] == kUnset) assign(lit ^ 1, kNoReason);
     }
     met = met || !propagate();
     undo();
@@ -142,7 +142,7 @@ class Checker {
   void add(Clause& clause) {
     // Those that are not false come first, true ones before all: they are watched.
     std::stable_sort(clause.begin(), clause.end(), [&](Lit a, Lit b) { return rank(a) < rank(b); });
-    Ref ref = kNone;
+    Ref ref = kNoReason;
     if (clause.size() > 1) {
       ref = store_.add(clause);
       known_.emplace(hash_of(clause.data(), clause.size()), ref);
@@ -186,7 +186,7 @@ class Checker {
     if (value_.size() >= literals) return;
     value_.resize(literals, kUnset);
     watch_.resize(literals);
-    reason_.resize(names.count(), kNone);
+    reason_.resize(names.count(), kNoReason);
     marked_.resize(literals, 0);
   }
 
@@ -204,7 +204,7 @@ class Checker {
       const Lit lit = trail_.back();
       trail_.pop_back();
       value_[lit] = value_[lit ^ 1] = kUnset;
-      reason_[lit / 2] = kNone;
+      reason_[lit / 2] = kNoReason;
     }
     next_ = fixed_;
   }
@@ -276,7 +276,7 @@ class Checker {
   void compact() {
     std::unordered_map<Ref, Ref> implying;
     for (const Lit lit : trail_)
-      if (reason_[lit / 2] != kNone) implying.emplace(reason_[lit / 2], lit / 2);
+      if (reason_[lit / 2] != kNoReason) implying.emplace(reason_[lit / 2], lit / 2);
     known_.clear();
     for (std::vector<Watch>& watches : watch_) std::vector<Watch>().swap(watches);
     store_.compact([&](Ref from, Ref to) {
