@@ -14,17 +14,23 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from measures import sets
+
 import odtdsl
+from odtdsl.compiler import Analysis
 from odtdsl.insight.proofs.certificate import verify
 from odtdsl.insight.proofs.covered import uncovered_lists
 from odtdsl.insight.proofs.listing import write
 from odtdsl.problem.terms.normalize import normalize
 
-ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ["ODTDSL_DATA"])
 
 
@@ -33,45 +39,45 @@ def spec(file: str, target: str, depth: int, more: str = "") -> str:
     return f'data "{DATA / file}" target {target} {more} tree depth <= {depth} minimize errors'
 
 
-HEART = """na {"?"} target disease feature sex, cp, restecg, slope, thal: category
-feature fbs, exang: binary missing drop"""
+HEART = (
+    f'data "{DATA}/cases/heart.csv", na {{"?"}} target disease missing drop '
+    "feature sex, cp, restecg, slope, thal: category feature fbs, exang: binary "
+    "minimize errors tree depth <= "
+)
 EIGHTHS = "candidates * at quantiles 8"
 SETS: tuple[tuple[str, str, str | None], ...] = (
     ("monk1, depth 3", spec("sat/monk1.csv", "target", 3), None),
     ("monk1, depth 4", spec("sat/monk1.csv", "target", 4), None),
     ("monk2, depth 3", spec("sat/monk2.csv", "target", 3), None),
+    ("iris, depth 2", 'data sklearn "iris" target target tree depth <= 2 minimize errors', None),
     (
         "iris, depth 2",
         'data sklearn "iris" target target tree depth <= 2 minimize errors',
         "1 error",
     ),
-    (
-        "heart, depth 2",
-        f'data "{DATA}/cases/heart.csv", {HEART} tree depth <= 2 minimize errors',
-        None,
-    ),
-    (
-        "heart, depth 2",
-        f'data "{DATA}/cases/heart.csv", {HEART} tree depth <= 2 minimize errors',
-        "5%",
-    ),
-    (
-        "heart, depth 3",
-        f'data "{DATA}/cases/heart.csv", {HEART} tree depth <= 3 minimize errors',
-        None,
-    ),
-    (
-        "heart, depth 3",
-        f'data "{DATA}/cases/heart.csv", {HEART} tree depth <= 3 minimize errors',
-        "2 errors",
-    ),
+    ("heart, depth 2", HEART + "2", None),
+    ("heart, depth 2", HEART + "2", "5%"),
+    ("heart, depth 3", HEART + "3", None),
+    ("heart, depth 3", HEART + "3", "2 errors"),
     ("pima, depth 2", spec("cases/pima.csv", "diabetes", 2), None),
     ("pima, depth 2", spec("cases/pima.csv", "diabetes", 2), "1%"),
     ("pima, depth 3", spec("cases/pima.csv", "diabetes", 3), None),
-    ("pima, eighths, depth 3", spec("cases/pima.csv", "diabetes", 3, EIGHTHS), "1%"),
-    ("models/cases/haberman", str(ROOT / "models/cases/haberman.odt"), "1 error"),
-    ("models/cases/heart", str(ROOT / "models/cases/heart.odt"), "1 error"),
-    ("models/cases/pima", str(ROOT / "models/cases/pima.odt"), "1 error"),
+    ("pima, depth 3", spec("cases/pima.csv", "diabetes", 3), "1%"),
+    *(
+        (f"{name}, depth {depth}", f"{kind} {name} {depth}", None)
+        for kind, name, depth in (
+            ("continuous", "raisin", 3),
+            ("continuous", "page", 3),
+            ("continuous", "fault", 3),
+            ("continuous", "magic", 3),
+            ("binary", "anneal", 3),
+            ("binary", "heart-cleveland", 3),
+            ("binary", "vote", 4),
+        )
+    ),
+    ("models/cases/haberman", "", "1 error"),
+    ("models/cases/heart", "", "1 error"),
+    ("models/cases/pima", "", "1 error"),
 )
 
 
@@ -83,17 +89,24 @@ def spent() -> float:
 
 def measured(name: str, text: str, near: str | None, limit: float) -> str:
     """A line of the table."""
-    here = name.startswith("models/")
-    model = odtdsl.load(text) if here else odtdsl.parse(text)
-    data = {"data": str(DATA / "cases" / Path(text).with_suffix(".csv").name)} if here else {}
+    given: dict[str, Any] = {}
+    if name.startswith("models/"):
+        model = odtdsl.load(ROOT / f"{name}.odt")
+        given = {"data": str(DATA / "cases" / f"{Path(name).name}.csv")}
+    elif text.startswith("data "):
+        model = odtdsl.parse(text)
+    else:
+        kind, file, depth = text.split()
+        x, y = sets.load(kind, file)
+        columns = {f"c{k}": x[:, k].tolist() for k in range(x.shape[1])}
+        given = {"frame": {"y": [f"c{k}" for k in y], **columns}}
+        model = odtdsl.parse(f"data frame target y: class tree depth <= {depth} minimize errors")
     began = spent()
-    found = model.alternatives(near=near, most=100_000, within=limit, threads=1, **data)
+    found = model.alternatives(near=near, most=100_000, within=limit, threads=1, **given)
     listed = spent() - began
     head = f"| {name} | {near or 'best'} | {float(found.result.objective or 0):g} |"
     if not found.complete:
         return f"{head} not complete: {found.stopped} | | | | |"
-    from odtdsl.compiler import Analysis
-
     rows = found.rows
     analysis = Analysis(
         problem=rows.problem, rows=rows, test=None, warnings=(), table=rows.data.table
@@ -103,7 +116,7 @@ def measured(name: str, text: str, near: str | None, limit: float) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.cert"
         began = spent()
-        _, trees = write(analysis, found, path, None, named=True)
+        _, trees, _ = write(analysis, found, path, None, named=True)
         written = spent() - began
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
         before = usage.ru_utime + usage.ru_stime

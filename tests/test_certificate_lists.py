@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 from scale import blocks, scaled
 from test_certificate_rules import Forgery, as_bytes, numbers
-from test_certificates import checked, damaged, measured, odt, pieces
+from test_certificates import checked, damaged, few_valued, measured, odt, pieces, spec_of
 from test_every_term import MIXED, NAMES, PLAIN, PLAIN_PATHS, Case, case, core_of
 from test_near_optimal import MOST_TREES, OPEN_ENDS, within
 from tiny_tables import Leaf, Model, TooMany
@@ -92,6 +93,24 @@ def test_certified_lists_are_those_of_brute_force(seeds: range, tmp_path: Path) 
             rng = random.Random(f"{name} {seed}")
             told.append(certified(case(name, f"all {seed}"), rng.choice(NEARS), tmp_path / "a"))
     assert told.count("several") > 2 * len(seeds), told
+
+
+@pytest.mark.parametrize("seed", range(scaled(200)))
+def test_lists_of_larger_tables_are_certified(seed: int, tmp_path: Path) -> None:
+    """Where bounds leave out tests: of more rows, levels and classes, with weights and prices."""
+    rng = np.random.default_rng(seed)
+    spec, frame = (spec_of, few_valued)[seed % 2](rng)
+    spec = re.sub("depth <= [45]", "depth <= 3", spec)
+    near = ["0.5", "1", "0.02"][seed % 3]
+    path = tmp_path / "a.cert"
+    found = odtdsl.alternatives(spec, frame=frame, near=near, only_count=True, proof=path, most=1)
+    if found.status == "infeasible" or not found.raw or found.raw > 100_000:
+        return
+    told = checked(path).stdout
+    assert told.endswith("certified: so many trees are all there are\n"), f"{told}\n{spec}"
+    assert f"claim: {found.raw} tree" in told
+    counts = [line.split()[2] for line in told.splitlines() if line.startswith("count: ")]
+    assert counts == [str(trees) for _, trees in found.counts], f"{told}\n{found.counts}"
 
 
 def trees_of(lines: list[str]) -> list[list[str]]:

@@ -149,31 +149,50 @@ struct Checker {
     const Int alone = leaves(v, 0, false, p.loss, p.price).back();
     demand(alone >= target, "a leaf loses less than is claimed");
     if (depth == 0) return;
-    vector<vector<Int>> leaf[2];  // by feature, if it may be tested
-    for (size_t f = 0; f < p.features.size(); ++f)
-      for (int side = 0; side < 2; ++side)
-        leaf[side].push_back(p.after(state, f) < 0 ? vector<Int>()
-                                                   : leaves(v, f, side, p.loss, p.price));
+    const auto tables = by_feature(v, state);
+    const vector<vector<Int>>* leaf = tables.data();
     demand(stump(v, leaf, least) >= target, "a single split loses less than is claimed");
     if (depth == 1) return;
     if (!sampled("TWO")) return;
+    demand(least_two(v, leaf, most_leaves, state, least, alone, target) >= target,
+           "a tree of depth two loses less than is claimed");
+  }
+
+  Int least_two(const View& v, const vector<vector<Int>>* leaf, Int most_leaves, int state,
+                Int least, Int alone, Int limit) const {
     const Int flat = std::min(alone, stump(v, leaf, 1));
     Int sum = static_cast<Int>(v.rows());
     for (Index k : v.kind) sum += 2 * p.most[k];
-    if (sum < 32000)
-      two<std::int16_t>(v, leaf, most_leaves, state, least, flat, target);
-    else if (sum < 2000000000)
-      two<std::int32_t>(v, leaf, most_leaves, state, least, flat, target);
-    else
-      two<Int>(v, leaf, most_leaves, state, least, flat, target);
+    if (sum < 32000) return two<std::int16_t>(v, leaf, most_leaves, state, least, flat, limit);
+    if (sum < 2000000000) return two<std::int32_t>(v, leaf, most_leaves, state, least, flat, limit);
+    return two<Int>(v, leaf, most_leaves, state, least, flat, limit);
   }
 
-  // TWO: whether every tree of depth two, of at most `most_leaves` leaves, loses `target`. Tests
-  // are tried 32 at a time; those that the stairs close need not be. WHOLE: what a leaf or a split
-  // of all rows loses, `flat`, bounds what one side loses.
+  // For ALL: the least loss of all trees of at most two levels, with leaves of any size, or
+  // `limit` where none loses less.
+  Int least_of_two(const View& v, int state, Int limit) const {
+    const Int alone = leaves(v, 0, false, p.loss, p.price).back();
+    const auto leaf = by_feature(v, state);
+    limit = std::min({limit, alone, stump(v, leaf.data(), 1)});
+    return least_two(v, leaf.data(), 4, state, 1, alone, limit);
+  }
+
+  // What a leaf on the left, and one on the right, loses at each test that may stand.
+  std::array<vector<vector<Int>>, 2> by_feature(const View& v, int state) const {
+    std::array<vector<vector<Int>>, 2> leaf;
+    for (size_t f = 0; f < p.features.size(); ++f)
+      for (size_t side = 0; side < 2; ++side)
+        leaf[side].push_back(p.after(state, f) < 0 ? vector<Int>()
+                                                   : leaves(v, f, side, p.loss, p.price));
+    return leaf;
+  }
+
+  // TWO: the least loss of a tree of depth two, of at most `most_leaves` leaves, or `target` where
+  // none loses less. Tests are tried 32 at a time; those that the stairs close need not be. WHOLE:
+  // what a leaf or a split of all rows loses, `flat`, bounds what one side loses.
   template <class Value>
-  void two(const View& v, const vector<vector<Int>>* leaf, Int most_leaves, int state, Int least,
-           Int flat, Int target) {
+  Int two(const View& v, const vector<vector<Int>>* leaf, Int most_leaves, int state, Int least,
+          Int flat, Int target) const {
     const bool sized = least > 1;
     Batch<Value> batch(p, v, least);
     // Sums of losses are concave along rows of one kind: the ends of such a run are enough.
@@ -193,17 +212,16 @@ struct Checker {
     for (const auto& [next, features] : groups) {
       vector<Stairs> stairs;
       vector<vector<size_t>> todo(features.size());  // tests that are not closed yet
+      const auto bound = [&](size_t i, size_t t) {
+        const Int a = stairs[i].best(0, t), b = stairs[i].best(1, t);
+        if (most_leaves > 3) return a + b;
+        return std::min(a + leaf[1][features[i]][t], leaf[0][features[i]][t] + b);
+      };
       const auto refresh = [&](size_t i) {
         stairs[i].spread();
         todo[i].clear();
-        for (size_t t = 1; t < v.rows(); ++t) {
-          if (!open(v, features[i], t, least)) continue;
-          const Int a = stairs[i].best(0, t), b = stairs[i].best(1, t);
-          if (most_leaves == 3
-                  ? std::min(a + leaf[1][features[i]][t], leaf[0][features[i]][t] + b) < target
-                  : a + b < target)
-            todo[i].push_back(t);
-        }
+        for (size_t t = 1; t < v.rows(); ++t)
+          if (open(v, features[i], t, least) && bound(i, t) < target) todo[i].push_back(t);
       };
       for (size_t i = 0; i < features.size(); ++i) {
         stairs.emplace_back(upto(v, features[i], p.most), p.price, least);
@@ -246,15 +264,14 @@ struct Checker {
             }
           }
         }
-        for (size_t i = 0; i < features.size(); ++i) {
-          if (std::find(of.begin(), of.end(), i) == of.end()) continue;
-          refresh(i);
-          for (size_t l = 0; l < tests.size(); ++l)
-            demand(of[l] != i || !std::binary_search(todo[i].begin(), todo[i].end(), tests[l].t),
-                   "a tree of depth two loses less than is claimed");
-        }
+        const Int before = target;  // bounds at tests that were tried are what they lose
+        for (size_t l = 0; l < tests.size(); ++l)
+          target = std::min(target, bound(of[l], tests[l].t));
+        for (size_t i = 0; i < features.size(); ++i)
+          if (target < before || std::find(of.begin(), of.end(), i) != of.end()) refresh(i);
       }
     }
+    return target;
   }
 
   vector<Int> read_multipliers(Int& scale) {
@@ -276,6 +293,10 @@ struct Checker {
     Int scale = 0, budget = 0;
     const vector<Int> multipliers = read_multipliers(scale);
     std::map<Int, Int> counts;
+    if (!p.ruled && scale == 1)  // weights are losses
+      all.of_two = [this](const View& rows, int state, Int limit) {
+        return least_of_two(rows, state, limit);
+      };
     if (value < p.base || !all.begin(v, value - p.base + 1, scale, multipliers, budget))
       return counts;
     for (auto& one : all.trees(v, p.depth, 0, budget)) {

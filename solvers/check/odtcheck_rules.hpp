@@ -60,6 +60,7 @@ struct Fronts {
   vector<vector<Int>> weights;  // per kind and class, above the least of the kind
   vector<Int> most;             // per kind
   bool drops = false;           // MONO holds
+  std::function<Int(const View&, int, Int)> of_two;  // `least_of` at depth two, if it is faster
 
   Fronts(const Problem& problem, std::function<bool()> chance)
       : p(problem), sampled(std::move(chance)) {}
@@ -224,6 +225,7 @@ struct Fronts {
   // tree; or `limit`, where it is no less.
   Int least_of(const View& v, int depth, int state, Int limit) {
     ++nodes;
+    if (depth == 2 && of_two) return of_two(v, state, limit);
     if (p.ends[static_cast<size_t>(state)]) limit = std::min(limit, alone(v, 0, false).back());
     if (depth == 0) return limit;
     for (size_t f = 0; f < p.features.size(); ++f)

@@ -25,6 +25,8 @@ MOST_WORK = 2 * 10**11
 out of a path its bounds spare most of them."""
 
 SPARED = 500
+FAST = 50
+"""Without such rules depth two takes a part of the time."""
 
 
 def require_covered(core: Core) -> None:
@@ -67,7 +69,7 @@ def _beyond_lists(core: Core) -> Iterator[str]:
     if core.targets is not None:
         yield "trees of numbers"
     elif not isinstance(core.objective[0], DepthStage):  # else the depth is known after the search
-        yield from too_much(core, "lists of trees")
+        yield from beyond_lists(core)
 
 
 def uncovered(core: Core) -> tuple[str, ...]:
@@ -144,14 +146,24 @@ def _beyond_engine(core: Core) -> Iterator[str]:
     reasons = [one.reason for one in ruled_objections(core)]
     yield from reasons
     if not reasons:
-        yield from too_much(core, "under rules on rows, levels or the whole tree")
+        yield from _too_much(core, "under rules on rows, levels or the whole tree")
 
 
-def too_much(core: Core, what: str, least_depth: int | None = None) -> Iterator[str]:
-    """What the checker, which searches here by itself, would take too long for.
+def beyond_lists(core: Core, least_depth: int | None = None) -> Iterator[str]:
+    """Which lists of trees the checker would take too long for.
 
     `least_depth`: that of the trees of a list, where the depth is made least first.
     """
+    from odtdsl.backends.exact.backend import asks_fronts
+
+    fast = 1 if asks_fronts(core) else FAST
+    yield from _too_much(core, "lists of trees", least_depth, fast)
+
+
+def _too_much(
+    core: Core, what: str, least_depth: int | None = None, fast: int = 1
+) -> Iterator[str]:
+    """What the checker, which searches here by itself, would take too long for."""
     from odtdsl.backends.exact.lowering import deepest_of, ruled_features
     from odtdsl.backends.exact.paths import paths
 
@@ -165,7 +177,7 @@ def too_much(core: Core, what: str, least_depth: int | None = None) -> Iterator[
     tests = int((found.distinct.astype(np.int64) - 1).sum())
     if not len(found.tests):
         yield "no test may stand"
+    spared = fast * (SPARED if paths(core, depth).closed and not found.by_level else 1)
     work = len(found.tests) * core.n_rows * core.n_classes * float(2 * tests) ** max(0, depth - 1)
-    dropped = paths(core, depth).closed and not found.by_level
-    if work > MOST_WORK * (SPARED if dropped else 1):
+    if work > MOST_WORK * spared:
         yield f"{tests:,} tests to depth {depth}, {what}: the check would take too long"

@@ -56,7 +56,7 @@ def write(
     bounds = bounds_of(core, analysis.rows, best_of(core, found.result), found.tolerance)
     if isinstance(core.objective[0], DepthStage) and bounds[0] is not None:
         depth = min(deepest_of(core)[0], floor(bounds[0]))
-        for reason in covered.too_much(core, "lists of trees", depth):
+        for reason in covered.beyond_lists(core, depth):
             raise error("P201", f"the list is not certified: {reason}")
     trees = _trees(core, analysis, found, bounds, deadline) if named else None
     lines = [*_claim(core, bounds)]
