@@ -379,3 +379,22 @@ def test_targets_that_hardly_differ(absolute):
         result = solve(ranks, distinct, y, None, {"depth": 3}, absolute=absolute)
         assert result.status == "optimal"
         assert result.objective == pytest.approx(0.0, abs=1e-12)
+
+
+def test_weights_that_hardly_count():
+    """Rows without weight are no reason to miss the mean of the others, nor tiny ones to fail."""
+    rng = np.random.default_rng(44)
+    tables = [([1.6, 1.43, 0.04], [0.0, 0.0, 3.0]), ([3, 3, 3, 2, 3], [33.4, 65.7, 1, 1.6e-4, 0.7])]
+    for _ in range(scaled(2000, least=500)):
+        y = (rng.random(6) < 0.3) * rng.random(6).round(2)
+        tables.append((y.tolist(), [*np.exp(rng.normal(0, 3, 5)), 0.0]))
+    for targets, sizes in tables:
+        y, weights = np.array(targets, dtype=float), np.array(sizes)
+        for order in (np.arange(len(y)), np.arange(len(y))[::-1]):
+            ranks, distinct = rank_columns(np.zeros((len(y), 1), dtype=int))
+            found = solve_regression(narrow(ranks), distinct, y[order], 0, weights=weights[order])
+            assert found.status == "optimal", (targets, sizes)
+            near = pytest.approx(leaf_loss(y, weights, False), rel=1e-9, abs=1e-12)
+            assert found.objective == near, (targets, sizes)
+            kept = set(y[weights > 0])
+            assert len(kept) > 1 or set(found.tree.output.ravel()) == kept, (targets, sizes)

@@ -85,8 +85,10 @@ class Builder {
 };
 
 double Builder::output(const Rows& rows) const {
-  // Sums of differences: equal targets give themselves.
-  const double first = p_.target[rows[0]];
+  // Sums of differences: equal targets give themselves, whatever those without weight are.
+  const auto counts = [this](std::uint32_t i) { return weight(i) > 0; };
+  const auto any = std::find_if(rows.begin(), rows.end(), counts);
+  const double first = p_.target[any == rows.end() ? rows[0] : *any];
   double weights = 0, sum = 0, plain = 0;
   for (std::uint32_t i : rows) {
     weights += weight(i);
