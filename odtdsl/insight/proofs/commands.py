@@ -17,6 +17,7 @@ from odtdsl.insight.proofs.claims import Claim, optimum, require_tree
 from odtdsl.insight.proofs.file import Proof, read, size_of
 from odtdsl.insight.proofs.log import prove, write
 from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage
+from odtdsl.problem.ir.problem import StageDecl
 from odtdsl.problem.terms.normalize import normalize
 
 if TYPE_CHECKING:
@@ -180,8 +181,15 @@ def _certified(analysis: Analysis, path: Path, sample: str | None) -> Iterator[V
         yield Verified(statement=told, claim=NOTHING, certified=True)
         return
     for claim in optimum(certificate.stage_values(core, found)):
+        if claim.stage:
+            name = _name(analysis.problem.objective[claim.stage])
+            told = f"so no tree that is as good in what comes first is better in {name}"
         yield Verified(statement=told, claim=claim, certified=True)
-        told = "and so of the next stage"
+
+
+def _name(goal: StageDecl) -> str:
+    """A stage without the word that says which way it goes."""
+    return goal.text.split(" ", 1)[-1]
 
 
 def _of_list(analysis: Analysis, core: Core, found: certificate.Checked) -> Iterator[str]:
@@ -190,7 +198,7 @@ def _of_list(analysis: Analysis, core: Core, found: certificate.Checked) -> Iter
 
     for goal, stage in zip(analysis.problem.objective, core.objective, strict=True):
         if isinstance(stage, LinearStage):
-            name, denominator = goal.text.split(" ", 1)[-1], stage.measure.denominator
+            name, denominator = _name(goal), stage.measure.denominator
             for steps, trees in found.counts:
                 value = stage.sign * Fraction(least(stage.measure) + steps, denominator)
                 yield f"{trees:,} of them with {name} = {as_number(value)}"
