@@ -501,3 +501,17 @@ def test_rows_that_lose_nothing_are_certified_with_the_others(tmp_path: Path) ->
     path = tmp_path / "a.cert"
     assert odtdsl.solve(spec, frame=frame, using="exact", proof=path).status == "optimal"
     assert checked(path).stdout.endswith("certified: the tree is optimal\n")
+
+
+@pytest.mark.parametrize("seed", range(scaled(60, least=20)))
+def test_rows_without_weight_leave_no_hole(seed: int, tmp_path: Path) -> None:
+    """Also where a search ends as soon as it is down to rows that no test parts."""
+    rng = np.random.default_rng(seed)
+    n, depth = int(rng.integers(40, 90)), int(rng.integers(1, 5))
+    features = {f"x{k}": rng.integers(0, 2, n).tolist() for k in range(4)}
+    y = [f"c{k}" for k in (0, 1, 2, *rng.integers(0, 3, n - 3))]
+    frame: dict[str, Any] = {**features, "y": y, "w": [1, 1, 1, *rng.integers(0, 4, n - 3)]}
+    spec = f"data frame target y: class weight w tree depth <= {depth} minimize errors"
+    path = tmp_path / "a.cert"
+    assert odtdsl.solve(spec, frame=frame, using="exact", proof=path).status == "optimal"
+    assert checked(path).stdout.endswith("certified: the tree is optimal\n")

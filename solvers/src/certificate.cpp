@@ -413,14 +413,14 @@ template <class Any>
 std::string written(Any writer, const Dataset& data, const ProofLog& log, const Claim& claim,
                     Loss& bound) {
   const Problem& p = data.problem;
-  Loss best = 0;
+  const Loss points = p.leaf_price + data.inseparable();  // a search ends there without a log
+  Loss best = points < bound ? 0 : points;
   std::int32_t root = -1;
   for (auto id = log.roots.rbegin(); id != log.roots.rend() && best < bound; ++id) {
     if (log.nodes[static_cast<std::size_t>(*id)].points) continue;  // as `points` has it
     const Loss shown = writer.shown(*id, writer.all(), claim, bound);
     if (shown > best) best = shown, root = *id;
   }
-  const Loss points = best < bound ? p.leaf_price + data.inseparable() : 0;
   const bool by_points = root < 0 || best <= points;
   bound = std::min(bound, std::max(best, points));
   try {
@@ -432,10 +432,11 @@ std::string written(Any writer, const Dataset& data, const ProofLog& log, const 
       writer.write(root, writer.all(), claim, bound);
     return writer.bytes;
   } catch (const Hole&) {
-    bound = 0;
-    Bytes none;
-    begin(none, p, bound);
-    return none.bytes;
+    bound = std::min(bound, points);
+    Bytes less;
+    begin(less, p, bound);
+    if (bound > p.leaf_price) less.number(0);
+    return less.bytes;
   }
 }
 
