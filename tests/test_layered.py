@@ -140,8 +140,8 @@ def test_threads_share_what_they_keep() -> None:
     """The same value and proof as one thread alone; also where tables are emptied all the time."""
     for seed in range(scaled(20, least=3)):
         rng = np.random.default_rng(seed)
-        ranks = rng.integers(0, 5, (5, 40)).astype(np.uint32)
-        losses = rng.integers(0, 3, (40, 2 + seed % 2))
+        ranks = rng.integers(0, 5, (5, 32)).astype(np.uint32)
+        losses = rng.integers(0, 3, (32, 2 + seed % 2))
         shapes_ = [[1, 2, nodes, 2] for nodes in (1, 2, 3, 4)]
         limits = _engine.Limits(memory_limit=1 + seed % 3 * 2_000_000)
         alone = [engine_of(ranks, losses).solve(shape, 10_000, limits) for shape in shapes_]
