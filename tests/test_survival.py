@@ -34,6 +34,15 @@ def test_events_of_tiny_weights_are_kept() -> None:
     assert solved(survival_case("model", "splits", 194)) == "optimal"
 
 
+def test_weights_that_drown_others_are_refused() -> None:
+    frame = {"t": [3, 1, 2, 4], "d": [1, 0, 1, 1], "a": [0, 1, 0, 1], "w": [1e-7, 1, 0, 0.5]}
+    text = "data frame target survival t event d weight w tree depth <= 1 minimize survival_loss"
+    with pytest.raises(OdtError, match="more than 1,000,000 times the smallest"):
+        odtdsl.parse(text).solve(frame=frame)
+    enough = {**frame, "w": [1e-6, 1, 0, 0.5]}
+    assert odtdsl.parse(text).solve(using="exact", frame=enough).status == "optimal"
+
+
 # ---- the same optimum as SurTree
 
 

@@ -26,6 +26,9 @@ from odtdsl.problem.ir.problem import FeatureDecl, TargetDecl
 SHOWN_ROWS = 5
 SHOWN_COLUMNS = 12
 
+MOST_OF_HAZARDS = 1_000_000
+"""How many times the smallest weight the largest may be where hazards are sums of weights."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnRoles:
@@ -280,6 +283,15 @@ class RowChoice:
                 "D209",
                 "row weights have too many digits: they are rounded to 2^-40 of the largest",
                 statement,
+            )
+        counted = weights.numerators[weights.numerators > 0]
+        if self.target.kind == "survival" and counted.max() > MOST_OF_HAZARDS * counted.min():
+            self.reporter.error(
+                "D161",
+                f"the largest row weight is more than {MOST_OF_HAZARDS:,} times the smallest",
+                statement,
+                helps=("give rows that hardly count the weight 0",),
+                notes=("hazards of survival are sums of weights, in which small ones are lost",),
             )
         return weights
 
