@@ -26,9 +26,6 @@ from odtdsl.problem.ir.problem import FeatureDecl, TargetDecl
 SHOWN_ROWS = 5
 SHOWN_COLUMNS = 12
 
-MOST_OF_HAZARDS = 1_000_000
-"""How many times the smallest weight the largest may be where hazards are sums of weights."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnRoles:
@@ -285,13 +282,14 @@ class RowChoice:
                 statement,
             )
         counted = weights.numerators[weights.numerators > 0]
-        if self.target.kind == "survival" and counted.max() > MOST_OF_HAZARDS * counted.min():
+        most = TargetPart.of(self.target.kind).most_of_weights
+        if most is not None and counted.max() > most * counted.min():
             self.reporter.error(
                 "D161",
-                f"the largest row weight is more than {MOST_OF_HAZARDS:,} times the smallest",
+                f"the largest row weight is more than {most:,} times the smallest",
                 statement,
                 helps=("give rows that hardly count the weight 0",),
-                notes=("hazards of survival are sums of weights, in which small ones are lost",),
+                notes=("the loss has sums of weights in which small ones drown",),
             )
         return weights
 

@@ -41,6 +41,8 @@ class TargetPart(Part):
         What to say of a cell of the target that is a text; empty where it may be a class.
     on_diagrams
         Whether a diagram can predict it, which has one terminal for each class.
+    most_of_weights
+        How many times the smallest row weight the largest may be; None: as many as are read.
     """
 
     module: ClassVar = "target"
@@ -50,6 +52,7 @@ class TargetPart(Part):
     on_diagrams: ClassVar[bool] = False
     labels_are_columns: ClassVar[bool] = False
     of_text: ClassVar[str] = ""
+    most_of_weights: ClassVar[int | None] = None
 
     def takes(self, kind: str, target: TargetDecl) -> bool:
         """Whether terms that need `kind` fit a target."""

@@ -27,6 +27,7 @@ class SurvivalTarget(TargetPart):
 
     called: ClassVar = "a survival target"
     terms: ClassVar = frozenset({"survival"})
+    most_of_weights: ClassVar = 1_000_000  # hazards are sums of weights
     of_text: ClassVar = (
         "write `target survival TIME event EVENT`: times are numbers, and an event is 1 where it"
         " came and 0 where the row was censored"
