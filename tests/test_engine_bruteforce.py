@@ -164,6 +164,25 @@ def test_the_anytime_search_alone_and_beside_the_proof(how):
     assert proven > INSTANCES // 4
 
 
+def test_what_priced_trees_of_many_levels_are_said_to_lose():
+    """Subtrees of few splits stand at any height there, and moves ask what their halves lose."""
+    for seed in range(1066, 1066 + scaled(80, least=8)):
+        rng = np.random.default_rng(seed)
+        n, p, classes = (int(rng.integers(*ends)) for ends in ((100, 500), (2, 6), (2, 4)))
+        values, depth = int(rng.integers(5, 200)), int(rng.integers(5, 9))
+        x = rng.integers(0, values, size=(n, p))
+        signal = x[:, 0] * x[:, 1] / values + x[:, -1]
+        signal += rng.normal(size=n) * values / float(rng.choice([2, 4, 10]))
+        steps = np.quantile(signal, np.arange(1, classes) / classes)
+        labels = np.digitize(signal, steps).astype(np.int32)
+        price = int(rng.choice([1, 1, 2, 3, 5]))
+        ranks, distinct = rank_columns(x)
+        how = {"method": "anytime", "work_limit": 3_000_000, "seed": seed}
+        result = solve(narrow(ranks), distinct, labels, classes, depth, leaf_price=price, **how)
+        table = loss_table(labels, classes)
+        assert result.objective == tree_loss(result.tree, ranks, table, price, depth)
+
+
 @pytest.mark.parametrize("how", [{"method": "anytime"}, {"alone": 0}, {"alone": 0, "threads": 2}])
 def test_the_anytime_search_under_limits(how):
     """Leaves at most, a feature that must be tested, an upper bound: kept by all that is found."""

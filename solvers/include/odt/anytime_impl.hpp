@@ -180,7 +180,7 @@ Grown::Ptr Anytime<R>::stump(View<R>& view, const Place& at, bool must) {
   const Loss each = data_.loss.each;
   Loss best = one ? one->value - 2 * price_ : kInfinite;
   Cut cut{0, 0, 0};
-  int label[2] = {-1, -1};
+  auto left = std::make_shared<Grown>(), right = std::make_shared<Grown>();
   // Rows of a class in place of losses where all errors count alike: fewer sums a row.
   std::vector<Loss> all(labels, 0), low, high;
   const std::uint32_t* any = view.order(0);
@@ -216,17 +216,13 @@ Grown::Ptr Anytime<R>::stump(View<R>& view, const Place& at, bool must) {
       if (value >= best) continue;
       best = value;
       cut = {0, f, static_cast<std::uint32_t>(view.sorted(f)[i]) + 1};
-      label[0] = static_cast<int>(l - low.begin());
-      label[1] = static_cast<int>(h - high.begin());
+      left->value = price_ + (unit ? each * (static_cast<Loss>(i) + 1 - *l) : *l);
+      left->label = static_cast<int>(l - low.begin());
+      right->label = static_cast<int>(h - high.begin());
     }
   }
   if (cut.bound == 0) return one;
-  auto left = std::make_shared<Grown>(), right = std::make_shared<Grown>();
-  left->label = label[0];
-  right->label = label[1];
-  // Which side loses what is of no interest below here.
-  left->value = price_;
-  right->value = best + price_;
+  right->value = best + 2 * price_ - left->value;
   return join(cut, left, right);
 }
 
@@ -330,14 +326,8 @@ Grown::Ptr Anytime<R>::measure(View<R>& view, const Place& at, const Plan& plan,
   const PlanNode& n = plan.nodes[static_cast<std::size_t>(node)];
   if (n.feature < 0) {
     if (static_cast<std::int32_t>(view.rows()) < least_) return nullptr;
-    if (!n.stump) return leaf(view, at);
-    const Grown::Ptr found = stump(view, {at.level, std::max(1, at.depth), at.state}, n.must);
-    if (found->feature < 0 || at.depth < 3) return found;
-    // It stands where moves begin, which ask what each half loses.
-    const Cut cut{0, static_cast<std::size_t>(found->feature), found->bound};
-    const Place next = below(at, cut.feature);
-    const Grown::Ptr left = leaf(child(at, cut.feature, cut.bound, true), next);
-    return join(cut, left, leaf(child(at, cut.feature, cut.bound, false), next));
+    return n.stump ? stump(view, {at.level, std::max(1, at.depth), at.state}, n.must)
+                   : leaf(view, at);
   }
   const Cut cut{0, static_cast<std::size_t>(n.feature), n.bound};
   const Place next = below(at, cut.feature);
