@@ -1,7 +1,8 @@
 """Rules on the whole tree, told from sums over pairs of cuts, against all trees of few rows.
 
-Two to four levels deep, with weights, costs, one and two targets, rows that are to stay together,
-and bounds on the squared loss of a group: of every set of rows and depth, all trees as arrays.
+Two to four levels deep, with weights, missing cells, costs, one and two targets, rows that are to
+stay together, bounds on the squared loss of a group, and sizes of leaves and splits: of every set
+of rows and depth, all trees as arrays.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from scale import scaled
 import odtdsl
 
 Array = np.ndarray
+MISSING = -1.0
 
 
 @dataclass(kw_only=True)
@@ -29,11 +31,16 @@ class Trees:
     tests: Array  # [tree, column]
     parted: Array
     together: Array  # whether some path tests x0 and x1
+    smallest: Array  # of all leaves: rows of the smallest, and the fewest and most of the group
+    fewest: Array
+    most: Array
+    narrowest: Array  # rows of the smallest split
+    guarded: Array  # whether all leaves with a row of the group have three rows
 
 
 @dataclass(kw_only=True)
 class World:
-    """A table, and all its trees of a depth."""
+    """A table, and all its trees of a depth. Missing cells, below all others, go left."""
 
     columns: dict[str, list[float]]
     targets: Array
@@ -54,6 +61,11 @@ class World:
             tests=np.zeros((1, len(self.columns)), dtype=int),
             parted=np.zeros(1, dtype=bool),
             together=np.zeros(1, dtype=bool),
+            smallest=np.array([len(rows)]),
+            fewest=np.array([g.sum()]),
+            most=np.array([g.sum()]),
+            narrowest=np.array([len(self.weights) + 1]),
+            guarded=np.array([not g.any() or len(rows) >= 3]),
         )
 
     def trees(self, rows: tuple[int, ...], depth: int) -> Trees:
@@ -61,7 +73,7 @@ class World:
             return self.known[rows, depth]
         made = [self.leaf(rows)]
         for k, cells in enumerate(self.columns.values() if depth else ()):
-            for cut in sorted({cells[i] for i in rows})[:-1]:
+            for cut in sorted({cells[i] for i in rows} - {MISSING})[:-1]:
                 left = tuple(i for i in rows if cells[i] <= cut)
                 right = tuple(i for i in rows if cells[i] > cut)
                 made.append(self.joined(rows, k, left, right, depth))
@@ -87,6 +99,9 @@ class World:
         def both(name: str) -> Array:
             return getattr(a, name)[pairs[0]] + getattr(b, name)[pairs[1]]
 
+        def least(name: str) -> Array:
+            return np.minimum(getattr(a, name)[pairs[0]], getattr(b, name)[pairs[1]])
+
         tests = both("tests")
         together = both("together")
         if k < 2:
@@ -101,6 +116,11 @@ class World:
             tests=tests,
             parted=both("parted") | apart,
             together=together,
+            smallest=least("smallest"),
+            fewest=least("fewest"),
+            most=np.maximum(a.most[pairs[0]], b.most[pairs[1]]),
+            narrowest=np.minimum(least("narrowest"), len(rows)),
+            guarded=least("guarded"),
         )
 
 
@@ -110,6 +130,8 @@ def world(rng: random.Random) -> World:
     for k in range(rng.randint(2, 3)):
         pool = [0.0, 1.0, 2.0] if k == 0 and rng.random() < 0.4 else [0.0, 1.0]
         columns[f"x{k}"] = [rng.choice(pool) for _ in range(rows)]
+        if rng.random() < 0.05:
+            columns[f"x{k}"][rng.randrange(rows)] = MISSING
     many = rng.choice([1, 1, 2])
     return World(
         columns=columns,
@@ -182,6 +204,24 @@ def drawn(rng: random.Random, of: World, all_trees: Trees) -> tuple[str, Array]:
     return f"mse(g) <= {max(bound, 0):.7f}", lost <= max(bound, 0)
 
 
+def sized(rng: random.Random, of: World, all_trees: Trees) -> tuple[str, Array]:
+    """A rule on what leaves or splits hold, and which trees keep it."""
+    rows = len(of.weights)
+    few = rng.choice([1, 2, 2, 3, rows // 3])
+    kind = rng.choice(["leaf", "leaf", "share", "group", "at most", "split", "guarded"])
+    if kind == "share":
+        return "forall leaf: size >= 25%", all_trees.smallest >= rows / 4
+    if kind == "group":
+        return f"forall leaf: size(g) >= {few - 1}", all_trees.fewest >= few - 1
+    if kind == "guarded":
+        return "forall leaf: if size(g) >= 1 then size >= 3", all_trees.guarded
+    if kind == "at most":
+        return f"forall leaf: size(g) <= {few}", all_trees.most <= few
+    if kind == "split":
+        return f"forall split: size >= {few + 2}", all_trees.narrowest >= few + 2
+    return f"forall leaf: size >= {few}", all_trees.smallest >= few
+
+
 @dataclass(frozen=True, kw_only=True)
 class Case:
     """A spec, its frame, and the least value of each stage; None: no tree keeps the rules."""
@@ -200,15 +240,22 @@ def case(seed: int) -> Case:
         of = replace(of, depth=of.depth - 1)
     found = of.trees(tuple(range(rows)), of.depth)
     rules = [drawn(rng, of, found) for _ in range(rng.choice([1, 1, 2, 3]))]
+    rules += [sized(rng, of, found) for _ in range(rng.choice([0, 1, 1, 2]))]
     kept = np.all([holds for _, holds in rules], axis=0)
     price = rng.choice([0.0, 0.0, 0.25])
     values = found.loss / of.weights.sum() + price * found.leaves
     names = [f"y{t}" for t in range(of.targets.shape[1])]
-    frame = dict(of.columns) | {n: of.targets[:, t].tolist() for t, n in enumerate(names)}
+    missing = {name for name, cells in of.columns.items() if MISSING in cells}
+    frame = {
+        name: [float("nan") if cell == MISSING else cell for cell in cells]
+        for name, cells in of.columns.items()
+    }
+    frame |= {n: of.targets[:, t].tolist() for t, n in enumerate(names)}
     frame |= {"w": of.weights.tolist(), "member": of.group.tolist()}
     then = rng.choice(["", "", " then tests(x0)", " then leaves"])
     lines = ["data frame", f"target {', '.join(names)}: number", "weight w", "drop member"]
     lines += [f"feature {name}: number" for name in of.columns]
+    lines += [f"missing {{{name}}} left" for name in sorted(missing)]
     lines += [f"cost {name} = {k + 1}" for k, name in enumerate(of.columns)]
     lines += ["group g = member = 1", "group h = member = 0", f"tree depth <= {of.depth}"]
     most = rng.randint(3, 7)

@@ -39,6 +39,9 @@ RULES = {
     "expected cost": "expected_cost <= 2",
     "loss of a group": "mse(g) <= {most}",
     "same leaf": "same_leaf(1, 2)",
+    "loss of a group, leaf size": "mse(g) <= {most}\nrule sized: forall leaf: size >= 5%",
+    "expected cost, leaf size": "expected_cost <= 2\nrule sized: forall leaf: size >= 5%",
+    "tests of the tree, leaf size": "tests({a}) <= 1\nrule sized: forall leaf: size >= 5%",
 }
 """`a`, `b`, `c`: features of the free optimum; `g`: the rows on one side of a cut of `a`."""
 

@@ -184,8 +184,8 @@ OutputAnswer OutputLane::of_pairs(const OutputNode& node, int state, double uppe
   ++counters_.depth_two;
   control_.poll(pairs_.work(node.rows));
   OutputAnswer answer;
-  answer.lower = answer.least = pairs_.best(node, state, answer.plan);
-  if (answer.lower < upper) answer.value = answer.lower;
+  answer.least = pairs_.best(node, state, answer.plan, answer.lower);
+  if (answer.least < upper) answer.value = answer.least;
   return answer;
 }
 

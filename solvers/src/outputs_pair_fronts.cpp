@@ -14,7 +14,7 @@ namespace odt {
 // Whether nodes of this shape and state are told from sums alone.
 bool OutputFronts::tabled(const OutputAsk& ask) const {
   const OutputPairs& pairs = lane_.pairs();
-  return pairs.ready() && !monotone_ && model_.pairs.size() <= 64 && !rules_.strict(ask.state) &&
+  return pairs.knows(ask.state) && !monotone_ && model_.pairs.size() <= 64 &&
          (model_.measures.empty() || (pairs.measures() && !goal())) &&
          ask.shape.leaves == full_leaves(ask.shape.depth) &&
          (ask.shape.depth == 2 || ask.shape.depth == 3);
@@ -105,7 +105,7 @@ void OutputFronts::choices(const OutputPairs::Side& side, const double* gains, i
   OutputPairs& pairs = lane_.pairs();
   const bool measured = !model_.measures.empty();
   found.clear();
-  const double own = pairs.own(side.all, mix), single = own - pairs.gain(side.all, mix);
+  const double own = pairs.own(side.all, mix), single = own - pairs.gain(side.all, state, mix);
   if (single < most) {
     made_.loss = single;
     made_.measure.clear();
@@ -209,6 +209,7 @@ void OutputFronts::by_table(const OutputPairs::Table& table, std::uint64_t insid
 // A leaf of all rows with these sums.
 void OutputFronts::leaf_by(const OutputPairs::Table& table, const OutputAsk& ask, double budget,
                            NumberFront& front) {
+  if (!lane_.pairs().leaf_holds(table.all, ask.state)) return;
   OutputPairs::Sums sums;
   lane_.pairs().add_leaf(table.all, !model_.measures.empty(), sums);
   values_ = model_.leaf;
@@ -257,14 +258,14 @@ void OutputFronts::by_tables(const OutputNode& node, const OutputAsk& ask, doubl
     pairs.subtract(whole_, sides_[first], sides_[1 - first]);
     const OutputAsk asked = ask.below(full_leaves(2), rules_.after(ask.state, span.feature));
     for (int s = 0; s < 2; ++s) pairs.scan(sides_[s], asked.state, {}, scans_[s]);
-    frontier.part(span, scans_[0].least, scans_[1].least);
+    frontier.part(span, scans_[0].free, scans_[1].free);
     const OutputPairs::Column column{span.feature, 0, data_.rank(span.feature, rows[place])};
     if (!split_by(column, whole_.all, inside, ask.state, ask.level, split)) continue;
     const double rest = model_.least_price(asked.shape.leaves);
     double low[2] = {scans_[0].least + rest, scans_[1].least + rest};
     if (!(low[0] + low[1] < budget - split.price)) continue;
     OutputPairs::Mix mix;
-    if (ask.level == 0 && !mixed(column, asked, budget - split.price, mix)) continue;
+    if (ask.level == 0 && !mixed(column, asked.state, budget - split.price, mix)) continue;
     const double room = tightened(ask, budget) - split.price;
     if (!(low[0] + low[1] < room)) continue;
     const double most = room - 2 * rest + mix_bound(mix);
@@ -307,13 +308,14 @@ double OutputFronts::least_mix(const NumberFront& front, const OutputPairs::Mix&
 
 // The best tree of both sides by their scans; it is the answer so far if it loses less than `room`
 // and keeps all rules.
-OutputPairs::Sums OutputFronts::propose(const OutputPairs::Column& column,
+OutputPairs::Sums OutputFronts::propose(const OutputPairs::Column& column, int state,
                                         const OutputPairs::Mix& mix,
                                         const OutputPairs::Scan scans[2], double room) {
   OutputPairs& pairs = lane_.pairs();
   OutputPairs::Sums sums;
   Plan plans[2];
-  for (int s = 0; s < 2; ++s) plans[s] = pairs.plan_of(pairs.tree(sides_[s], mix, scans[s], sums));
+  for (int s = 0; s < 2; ++s)
+    plans[s] = pairs.plan_of(pairs.tree(sides_[s], state, mix, scans[s], sums));
   if (!(sums.loss < std::min(best, room))) return sums;
   for (const Cap& cap : caps_)
     if (sums.measure[cap.measure] > cap.at_most) return sums;
@@ -328,8 +330,9 @@ OutputPairs::Sums OutputFronts::propose(const OutputPairs::Column& column,
 }
 
 // The mix of the loss and a bounded one that bounds the trees behind a cut of the root best; its
-// scans. False where it shows that none loses less than `room` or the best known one.
-bool OutputFronts::mixed(const OutputPairs::Column& column, const OutputAsk& asked, double room,
+// scans. False where it shows that none loses less than `room` or the best known one. `state`: of
+// the paths behind the cut.
+bool OutputFronts::mixed(const OutputPairs::Column& column, int state, double room,
                          OutputPairs::Mix& mix) {
   if (caps_.empty() || !model_.prices.empty()) return true;
   constexpr int kTurns = 8;
@@ -339,14 +342,14 @@ bool OutputFronts::mixed(const OutputPairs::Column& column, const OutputAsk& ask
     trial.loss = loss;
     trial.measure.assign(model_.measures.size(), 0.0);
     trial.measure[measure] = multiple;
-    for (int s = 0; s < 2; ++s) pairs.scan(sides_[s], asked.state, trial, mixed_scans_[s]);
+    for (int s = 0; s < 2; ++s) pairs.scan(sides_[s], state, trial, mixed_scans_[s]);
     return mixed_scans_[0].least + mixed_scans_[1].least;
   };
   const auto open = [&](double least) {
     return least - mix_bound(trial) < std::min(room, best - tolerance_);
   };
   if (multiple_ > 0 && !open(scan(1, multiplied_, multiple_))) return false;
-  OutputPairs::Sums low = propose(column, {}, scans_, room);
+  OutputPairs::Sums low = propose(column, state, {}, scans_, room);
   const Cap* tight = nullptr;
   double most = 0;
   for (const Cap& cap : caps_) {
@@ -358,7 +361,7 @@ bool OutputFronts::mixed(const OutputPairs::Column& column, const OutputAsk& ask
   if (tight == nullptr) return true;
   const std::size_t m = tight->measure;
   if (scan(0, m, 1) > tight->at_most) return false;
-  OutputPairs::Sums high = propose(column, trial, mixed_scans_, room);
+  OutputPairs::Sums high = propose(column, state, trial, mixed_scans_, room);
   for (int turn = 0; turn < kTurns; ++turn) {
     const double multiple = (high.loss - low.loss) / (low.measure[m] - high.measure[m]);
     if (!(multiple > 0) || !(multiple < kUnbounded)) return true;
@@ -368,7 +371,7 @@ bool OutputFronts::mixed(const OutputPairs::Column& column, const OutputAsk& ask
     if (!open(least)) return false;
     mix = trial;
     if (least >= known - 1e-9 * std::fabs(known)) break;
-    OutputPairs::Sums one = propose(column, trial, mixed_scans_, room);
+    OutputPairs::Sums one = propose(column, state, trial, mixed_scans_, room);
     (one.measure[m] > tight->at_most ? low : high) = std::move(one);
   }
   std::swap(scans_, mixed_scans_);

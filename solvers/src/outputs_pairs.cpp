@@ -12,19 +12,31 @@ namespace {
 // Rows lighter than this share of all rows together are too light for sums to tell them.
 constexpr double kLightest = 1e-9, kNothing = 1e-11;
 
+// Sums of whole numbers are exact below this.
+constexpr double kWhole = 4503599627370496.0;
+
 struct GainRow {
-  const double *left, *all;  // [part][stride], [part]
-  std::size_t stride, targets, measures;
-  const double *factor, *scale;  // [target], [measure][target]
-  const double* allowed;         // [stride]
-  double price, least, heavy;    // heavy: makes weights large
+  const double *left, *all;                         // [part][stride], [part]
+  std::size_t stride, targets, measures, measured;  // measured: the first of the measures' parts
+  const double *factor, *scale;                     // [target], [measure][target]
+  const double* allowed;                            // [stride]
+  double price, least, heavy;                       // heavy: makes weights large
+  const OutputPairs::Size* size;
+  std::size_t sizes;
   double* out;
 };
 
-// What both leaves of a split on each column lose less than their rows one by one; the most of it.
-template <bool kMeasured>
-ODT_INLINE double gain_row(const GainRow& in) {
-  Lanes most = Lanes{} - kUnbounded;
+double most_of(const Lanes& lanes) {
+  double found = lanes[0];
+  for (std::size_t l = 1; l < kLanes; ++l) found = std::max(found, lanes[l]);
+  return found;
+}
+
+// What both leaves of a split on each column lose less than their rows one by one, minus infinity
+// where a leaf does not hold what it must; the most of it, and of leaves that may hold anything.
+template <bool kMeasured, bool kSized>
+ODT_INLINE OutputPairs::Gains gain_row(const GainRow& in) {
+  Lanes most = Lanes{} - kUnbounded, sized = most;
   for (std::size_t j = 0; j < in.stride; j += kLanes) {
     Lanes w, open;
     load(w, in.left + j);
@@ -39,7 +51,7 @@ ODT_INLINE double gain_row(const GainRow& in) {
         const Lanes x = s / w, y = r / v;  // the means
         Lanes a = in.factor[t] * s, b = in.factor[t] * r;
         for (std::size_t m = 0; m < in.measures; ++m) {
-          const std::size_t at = (1 + m) * (1 + in.targets);
+          const std::size_t at = in.measured + m * (1 + in.targets);
           const double scale = in.scale[m * in.targets + t];
           Lanes gw, gs;
           load(gw, in.left + at * in.stride + j);
@@ -60,15 +72,28 @@ ODT_INLINE double gain_row(const GainRow& in) {
     // masks.)
     const Lanes lighter = w < v ? w : v, limit = (lighter - in.least) * in.heavy * 1e300;
     both = both < limit ? both : limit;
-    store(both, in.out + j);
     most = both > most ? both : most;
+    if constexpr (kSized) {
+      for (std::size_t k = 0; k < in.sizes; ++k) {
+        Lanes n;
+        load(n, in.left + in.size[k].part * in.stride + j);
+        const Lanes m = in.all[in.size[k].part] - n, fewer = n < m ? n : m,
+                    held = (fewer - in.size[k].least) * 1e300 * 1e300;
+        both = both < held ? both : held;
+      }
+      sized = both > sized ? both : sized;
+    }
+    store(both, in.out + j);
   }
-  double found = most[0];
-  for (std::size_t l = 1; l < kLanes; ++l) found = std::max(found, most[l]);
-  return found;
+  const double found = most_of(most);
+  return {found, kSized ? most_of(sized) : found};
 }
-ODT_CLONES double free_gains(const GainRow& in) { return gain_row<false>(in); }
-ODT_CLONES double mixed_gains(const GainRow& in) { return gain_row<true>(in); }
+ODT_CLONES OutputPairs::Gains free_gains(const GainRow& in) { return gain_row<false, false>(in); }
+ODT_CLONES OutputPairs::Gains mixed_gains(const GainRow& in) { return gain_row<true, false>(in); }
+ODT_CLONES OutputPairs::Gains sized_gains(const GainRow& in) { return gain_row<false, true>(in); }
+ODT_CLONES OutputPairs::Gains sized_mixed_gains(const GainRow& in) {
+  return gain_row<true, true>(in);
+}
 
 ODT_CLONES double largest_sum(const double* a, const double* b, std::size_t n) {
   Lanes most = Lanes{} - kUnbounded;
@@ -101,7 +126,7 @@ ODT_CLONES void add_to(double* a, const double* b, std::size_t n) {
 OutputPairs::OutputPairs(const OutputRows& data, std::size_t leaf_rows) : data_(data) {
   const OutputProblem& p = data.problem;
   const std::size_t features = p.base.features;
-  if (p.loss != OutputLoss::squared || leaf_rows > 1 || !data.free()) return;
+  if (p.loss != OutputLoss::squared || !data.free()) return;
   double total = 0, lightest = kUnbounded;
   for (std::uint32_t row : data.used) {
     total += data.of(row)[kWeight];
@@ -119,13 +144,14 @@ OutputPairs::OutputPairs(const OutputRows& data, std::size_t leaf_rows) : data_(
   }
   if (columns_.size() < 2) return;
   stride_ = (columns_.size() + kLanes - 1) / kLanes * kLanes;
-  free_parts_ = 1 + data.targets;
+  find_sizes(leaf_rows);
+  free_parts_ = 1 + data.targets + counted_.size();
   const auto& measures = p.model.measures;
   measured_ = !measures.empty() && measures.size() <= kMostMeasures &&
               std::all_of(measures.begin(), measures.end(), [](const NumberMeasure& one) {
                 return one.kind == MeasuredLoss::squared;
               });
-  parts_ = free_parts_ * (measured_ ? 1 + measures.size() : 1);
+  parts_ = measured_ ? measure_at(measures.size()) : free_parts_;
   own_ = parts_;
   sums_ = own_ + 1 + (measured_ ? measures.size() : 0);
   entries_ = sums_ + static_cast<std::size_t>(p.rules.sums);
@@ -135,6 +161,84 @@ OutputPairs::OutputPairs(const OutputRows& data, std::size_t leaf_rows) : data_(
   first_.push_back(columns_.size());
   make_values();
   ready_ = true;
+}
+
+// ---- what leaves must hold
+
+void OutputPairs::find_sizes(std::size_t leaf_rows) {
+  const std::size_t first = 1 + data_.targets;
+  if (leaf_rows > 1) {
+    const double one = data_.of(data_.used[0])[kWeight],
+                 least = static_cast<double>(leaf_rows) - 0.5;
+    const bool alike = std::all_of(data_.used.begin(), data_.used.end(), [&](std::uint32_t row) {
+      return data_.of(row)[kWeight] == one;
+    });
+    sizes_.push_back({alike ? 0 : first, alike ? least * one : least});
+    if (!alike) counted_.push_back(-1);
+  }
+  uniform_ = sizes_.size();
+  if (!data_.rules().any_strict()) return;
+  const bool told = find_conditions();
+  if (!told) {
+    sizes_.resize(uniform_);
+    while (!counted_.empty() && counted_.back() >= 0) counted_.pop_back();
+  }
+  find_known(told);
+}
+
+// The conditions on leaves behind strict states, as sizes: false where they are no such ones.
+bool OutputPairs::find_conditions() {
+  const NumberRules& rules = data_.rules();
+  if (!rules.strict(0)) return false;
+  for (int which : rules.leaf_rules[0]) {
+    const RowConditions& any = rules.leaf_conditions[at(which)];
+    if (any.size() != 1 || sizes_.size() == kMostSizes) return false;
+    double total = std::fabs(static_cast<double>(any[0].at_most));
+    for (std::uint32_t row : data_.used)
+      total += std::fabs(static_cast<double>(rules.value[row * at(rules.sums) + at(any[0].sum)]));
+    if (!(total < kWhole)) return false;
+    sizes_.push_back(
+        {1 + data_.targets + counted_.size(), -static_cast<double>(any[0].at_most) - 0.5});
+    counted_.push_back(any[0].sum);
+  }
+  return true;
+}
+
+// Strict states behind which the same is asked of all leaves and splits, and no more of paths than
+// behind the relaxed ones. `told`: whether sizes say what is asked.
+void OutputPairs::find_known(bool told) {
+  const NumberRules& rules = data_.rules();
+  const std::size_t states = rules.need.size(), columns = at(rules.columns);
+  for (std::size_t s = 0; s < states; ++s)
+    known_.push_back(!rules.strict(static_cast<int>(s)) ||
+                     (told && !rules.asks_cuts() && rules.need[s] == 0 &&
+                      rules.leaf_rules[s] == rules.leaf_rules[0] &&
+                      rules.split_rules[s] == rules.split_rules[0]));
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t s = 0; s < states; ++s)
+      for (std::size_t c = 0; c < columns && known_[s]; ++c) {
+        const int next = rules.next[s * columns + c],
+                  beside = rules.next[at(rules.relaxed[s]) * columns + c];
+        if (next < 0 ? beside < 0 : known_[at(next)] && rules.relax(next) == beside) continue;
+        known_[s] = 0;
+        changed = true;
+      }
+  }
+}
+
+bool OutputPairs::leaf_holds(const std::vector<double>& all, int state) const {
+  for (std::size_t k = 0; k < sizes(state); ++k)
+    if (!(all[sizes_[k].part] > sizes_[k].least)) return false;
+  return true;
+}
+
+bool OutputPairs::may_split(const std::vector<double>& all, int state) const {
+  const NumberRules& rules = data_.rules();
+  if (!rules.asks_split(state)) return true;
+  std::vector<Loss> sums(at(rules.sums));
+  for (std::size_t k = 0; k < sums.size(); ++k) sums[k] = std::llround(rule_sum(all, k));
+  return rules.split_holds(state, sums);
 }
 
 void OutputPairs::make_values() {
@@ -149,10 +253,15 @@ void OutputPairs::make_values() {
     const double* sums = data_.of(row);
     of[0] = sums[kWeight];
     for (std::size_t t = 0; t < targets; ++t) of[1 + t] = sums[kTargets + t];
+    for (std::size_t k = 0; k < counted_.size(); ++k)
+      of[1 + targets + k] =
+          counted_[k] < 0
+              ? 1
+              : -static_cast<double>(p.rules.value[row * at(p.rules.sums) + at(counted_[k])]);
     of[own_] = sums[kOwn] - sums[kFloor];
     for (std::size_t m = 0; m < rounding_.size(); ++m) {
       const NumberMeasure& one = p.model.measures[m];
-      double* part = of + (1 + m) * free_parts_;
+      double* part = of + measure_at(m);
       part[0] = one.weight[row];
       for (std::size_t t = 0; t < targets; ++t) {
         const double d = p.target[row * targets + t] - data_.centre[t];
@@ -291,14 +400,17 @@ double OutputPairs::own(const std::vector<double>& all, const Mix& mix) const {
   return total;
 }
 
-// How much less than their own losses rows of these sums lose as a leaf, its price taken off.
-double OutputPairs::gain(const std::vector<double>& all, const Mix& mix) const {
+double OutputPairs::gain(const std::vector<double>& all, int state, const Mix& mix) const {
+  return leaf_holds(all, state) ? leaf_gain(all, mix) : -kUnbounded;
+}
+
+double OutputPairs::leaf_gain(const std::vector<double>& all, const Mix& mix) const {
   double total = -mix.loss * data_.problem.leaf_price;
   for (std::size_t t = 0; t < data_.targets; ++t) {
     const double mean = all[1 + t] / all[0];
     double part = mix.loss * data_.problem.factor[t] * all[1 + t];
     for (std::size_t m = 0; m < mix.measure.size(); ++m) {
-      const double* of = &all[(1 + m) * free_parts_];
+      const double* of = &all[measure_at(m)];
       part += mix.measure[m] * data_.problem.model.measures[m].factor[t] *
               (2 * of[1 + t] - mean * of[0]);
     }
@@ -307,7 +419,7 @@ double OutputPairs::gain(const std::vector<double>& all, const Mix& mix) const {
   return total;
 }
 
-double OutputPairs::gains(const Side& side, int state, const Mix& mix, double* out) {
+OutputPairs::Gains OutputPairs::gains(const Side& side, int state, const Mix& mix, double* out) {
   const OutputProblem& p = data_.problem;
   const std::size_t measures = mix.measure.size();
   scaled_.resize(data_.targets * (1 + measures));
@@ -321,13 +433,17 @@ double OutputPairs::gains(const Side& side, int state, const Mix& mix, double* o
                    stride_,
                    data_.targets,
                    measures,
+                   free_parts_,
                    scaled_.data(),
                    scaled_.data() + data_.targets,
                    allowed(state),
                    2 * mix.loss * p.leaf_price,
                    least_,
                    kNothing / least_ * 1e300,
+                   sizes_.data(),
+                   sizes(state),
                    out};
+  if (in.sizes > 0) return measures > 0 ? sized_mixed_gains(in) : sized_gains(in);
   return measures > 0 ? mixed_gains(in) : free_gains(in);
 }
 
@@ -354,19 +470,30 @@ void OutputPairs::scan(const Table& table, int state, const Mix& mix, Scan& out)
   out.low.assign(columns_.size(), kUnbounded);
   out.high.assign(columns_.size(), kUnbounded);
   out.gains.resize(2 * columns_.size() * stride_);
-  out.least = std::max(own(table.all, mix) - gain(table.all, mix), price);
+  out.free = std::max(own(table.all, mix) - leaf_gain(table.all, mix), price);
+  out.least = leaf_holds(table.all, state) ? out.free : kUnbounded;
   out.column = -1;
+  const bool splits = may_split(table.all, state);
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const double weight = table.ones[c];
     if (!(weight > least_ && table.all[0] - weight > least_)) continue;
     const int next = data_.rules().after(state, columns_[c].feature);
     if (next < 0) continue;
+    double free = 0;
     for (std::size_t s = 0; s < 2; ++s) {
       enter(table, c, s == 0, true, side_);
-      const double most = gains(side_, next, mix, &out.gains[(2 * c + s) * stride_]);
-      const double best = own(side_.all, mix) - std::max(most, gain(side_.all, mix));
-      (s == 0 ? out.low : out.high)[c] = std::max(best, price);
+      double* each = &out.gains[(2 * c + s) * stride_];
+      const double rows = own(side_.all, mix), leaf = leaf_gain(side_.all, mix);
+      Gains most = gains(side_, next, mix, each);
+      free += std::max(rows - std::max(most.free, leaf), price);
+      if (!may_split(side_.all, next)) {
+        std::fill(each, each + stride_, -kUnbounded);
+        most.sized = -kUnbounded;
+      }
+      if (leaf_holds(side_.all, next)) most.sized = std::max(most.sized, leaf);
+      if (splits) (s == 0 ? out.low : out.high)[c] = std::max(rows - most.sized, price);
     }
+    out.free = std::min(out.free, free);
     if (out.low[c] + out.high[c] < out.least) {
       out.least = out.low[c] + out.high[c];
       out.column = static_cast<int>(c);
@@ -374,7 +501,7 @@ void OutputPairs::scan(const Table& table, int state, const Mix& mix, Scan& out)
   }
 }
 
-OutputPairs::Tree OutputPairs::tree(const Table& table, const Mix& mix, const Scan& scan,
+OutputPairs::Tree OutputPairs::tree(const Table& table, int state, const Mix& mix, const Scan& scan,
                                     Sums& sums) {
   Tree found;
   found.column = scan.column;
@@ -383,11 +510,12 @@ OutputPairs::Tree OutputPairs::tree(const Table& table, const Mix& mix, const Sc
     return found;
   }
   const std::size_t c = static_cast<std::size_t>(found.column);
+  const int next = data_.rules().after(state, columns_[c].feature);
   for (int s = 0; s < 2; ++s) {
     enter(table, c, s == 0, true, side_);
     const double* each = gains(scan, c, s == 0);
     const std::size_t g = static_cast<std::size_t>(std::max_element(each, each + stride_) - each);
-    if (!(each[g] > gain(side_.all, mix))) {
+    if (!(each[g] > gain(side_.all, next, mix))) {
       add_leaf(side_.all, table.measured, sums);
       continue;
     }
@@ -405,7 +533,7 @@ void OutputPairs::add_leaf(const std::vector<double>& all, bool measured, Sums& 
   if (!measured) return;
   sums.measure.resize(rounding_.size());
   for (std::size_t m = 0; m < rounding_.size(); ++m) {
-    const double* of = &all[(1 + m) * free_parts_];
+    const double* of = &all[measure_at(m)];
     sums.measure[m] += all[own_ + 1 + m];
     for (std::size_t t = 0; t < data_.targets; ++t) {
       const double mean = all[1 + t] / all[0];
@@ -423,11 +551,12 @@ void OutputPairs::add_stump(const Side& side, bool measured, std::size_t column,
   add_leaf(half_, measured, sums);
 }
 
-double OutputPairs::best(const OutputNode& node, int state, Plan& plan) {
+double OutputPairs::best(const OutputNode& node, int state, Plan& plan, double& free) {
   sum(node.of(0), node.rows, false, table_);
   scan(table_, state, {}, scan_);
   Sums sums;
-  plan = plan_of(tree(table_, {}, scan_, sums));
+  free = scan_.free;
+  if (scan_.least < kUnbounded) plan = plan_of(tree(table_, state, {}, scan_, sums));
   return scan_.least;
 }
 

@@ -238,13 +238,23 @@ def tells_at_once(core: Core) -> bool:
 
     It meets good ones at once then, and needs none to begin with.
     """
-    if deepest_of(core)[0] > 3 or taken(core) or asks_cuts(core) or least_leaf_rows(core) > 1:
+    if deepest_of(core)[0] > 3 or asks_cuts(core) or not all(map(_told_by_sums, taken(core))):
         return False
     losses = [stage.loss for stage in core.objective if isinstance(stage, RegressionStage)]
     if any(loss.kind != "squared" for loss in losses) or feasible_set(core) is not None:
         return False
     tests = sum(int(tests_at(family, core.filters, 0).sum()) for family in core.families)
     return tests <= MOST_TOLD and core.n_rows * tests <= MOST_TOLD_CELLS
+
+
+def _told_by_sums(clause: Clause) -> bool:
+    """Whether a rule asks of every leaf how large one sum over its rows is, or of every split."""
+    alone = clause.scope is Scope.SPLIT or len(clause.literals) == 1
+    return (
+        clause.scope in (Scope.LEAF, Scope.SPLIT)
+        and alone
+        and all(isinstance(literal.atom, Linear) for literal in clause.literals)
+    )
 
 
 def asks_cuts(core: Core) -> bool:

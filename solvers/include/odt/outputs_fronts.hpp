@@ -190,10 +190,10 @@ class OutputFronts {
   void by_tables(const OutputNode& node, const OutputAsk& ask, double budget, NumberFront& front);
   double mix_bound(const OutputPairs::Mix& mix) const;
   double least_mix(const NumberFront& front, const OutputPairs::Mix& mix) const;
-  OutputPairs::Sums propose(const OutputPairs::Column& column, const OutputPairs::Mix& mix,
-                            const OutputPairs::Scan scans[2], double room);
-  bool mixed(const OutputPairs::Column& column, const OutputAsk& asked, double room,
-             OutputPairs::Mix& mix);
+  OutputPairs::Sums propose(const OutputPairs::Column& column, int state,
+                            const OutputPairs::Mix& mix, const OutputPairs::Scan scans[2],
+                            double room);
+  bool mixed(const OutputPairs::Column& column, int state, double room, OutputPairs::Mix& mix);
   bool sized(std::size_t rows) const { return rows >= leaf_rows_; }
   bool goal() const { return !model_.goal.empty(); }
   int context(std::size_t level);

@@ -2,7 +2,8 @@
 //
 // Every cut is a 0/1 column. One pass over the rows gives the weights and targets of all pairs of
 // columns, and these the loss of every tree with two levels: squared error, any output. The sums of
-// one side of a split are those of the node less those of the other side.
+// one side of a split are those of the node less those of the other side. What leaves must hold of
+// rows, or of a sum over them, is told from sums over pairs as well.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +20,15 @@ class OutputPairs {
   OutputPairs(const OutputRows& data, std::size_t leaf_rows);
 
   bool ready() const { return ready_; }
+  // Whether all is known of what a path in a state, and those behind it, ask of leaves and splits.
+  bool knows(int state) const { return ready_ && (known_.empty() || known_[at(state)]); }
   // Whether trees of this shape behind a path in a state are told on so many rows.
   bool tells(Shape shape, int state, std::size_t rows) const {
-    return ready_ && shape.depth == 2 && shape.leaves == 4 && rows > 1 &&
-           !data_.rules().strict(state);
+    return shape.depth == 2 && shape.leaves == 4 && rows > 1 && knows(state);
   }
-  // The least loss above the floor, prices included, and its tree.
-  double best(const OutputNode& node, int state, Plan& plan);
+  // The least loss above the floor, prices included, and its tree. `free`: that of trees whose
+  // leaves and splits may hold any rows.
+  double best(const OutputNode& node, int state, Plan& plan, double& free);
   // Cuts of a node whose sides lose less than `limit` together, and what each loses at least.
   struct Cut {
     std::uint32_t feature;
@@ -38,6 +41,16 @@ class OutputPairs {
 
   // ---- for fronts
 
+  // What both leaves of the best split of a side lose less than their rows one by one: of any rows,
+  // and of those that leaves must hold.
+  struct Gains {
+    double free = -kUnbounded, sized = -kUnbounded;
+  };
+  // A sum over rows, one of the parts, is more than this in each leaf.
+  struct Size {
+    std::size_t part;
+    double least;
+  };
   struct Column {
     std::uint32_t feature, cell, bound;  // cells up to it, ranks below the bound go left
   };
@@ -78,14 +91,17 @@ class OutputPairs {
     std::vector<double> low, high;
     std::vector<double> gains;  // [column][side][stride]
     double least = kUnbounded;
+    double free = kUnbounded;  // whatever rows leaves and splits hold: no less with more rows
     int column = -1;
   };
   void scan(const Table& table, int state, const Mix& mix, Scan& out);
+  // Whether rows with these sums may be a leaf behind a path in a state.
+  bool leaf_holds(const std::vector<double>& all, int state) const;
   // The tree that a scan has found.
   struct Tree {
     int column = -1, low = -1, high = -1;  // -1: a leaf
   };
-  Tree tree(const Table& table, const Mix& mix, const Scan& scan, Sums& sums);
+  Tree tree(const Table& table, int state, const Mix& mix, const Scan& scan, Sums& sums);
   Plan plan_of(const Tree& tree) const;
   // `whole`: all that is known of the side, not only the sums of all its rows.
   void enter(const Table& table, std::size_t column, bool low, bool whole, Side& side);
@@ -98,7 +114,9 @@ class OutputPairs {
   // The most of these, with what is added to each.
   double largest(const double* gains, const double* added) const;
   double own(const std::vector<double>& all, const Mix& mix) const;
-  double gain(const std::vector<double>& all, const Mix& mix) const;
+  // How much less than their own losses rows of these sums lose as a leaf, its price taken off;
+  // minus infinity where they may not be one.
+  double gain(const std::vector<double>& all, int state, const Mix& mix) const;
   // Adds a leaf of rows with these sums, or the two that a column makes of a side.
   void add_leaf(const std::vector<double>& all, bool measured, Sums& sums) const;
   void add_stump(const Side& side, bool measured, std::size_t column, Sums& sums);
@@ -106,28 +124,45 @@ class OutputPairs {
   double rule_sum(const std::vector<double>& all, std::size_t k) const { return all[sums_ + k]; }
 
  private:
+  void find_sizes(std::size_t leaf_rows);
+  bool find_conditions();
+  void find_known(bool told);
   void make_values();
   void add_feature(std::size_t k, const std::uint32_t* rows, std::size_t n, std::size_t count,
                    Table& out);
   std::size_t parts(bool measured) const { return measured ? parts_ : free_parts_; }
   const double* allowed(int state);
-  double gains(const Side& side, int state, const Mix& mix, double* out);
+  Gains gains(const Side& side, int state, const Mix& mix, double* out);
+  double leaf_gain(const std::vector<double>& all, const Mix& mix) const;
+  bool may_split(const std::vector<double>& all, int state) const;
+  std::size_t sizes(int state) const {
+    return data_.rules().strict(state) ? sizes_.size() : uniform_;
+  }
+  std::size_t measure_at(std::size_t m) const { return free_parts_ + m * (1 + data_.targets); }
+  static std::size_t at(int state) { return static_cast<std::size_t>(state); }
 
-  static constexpr std::size_t kMost = 256, kMostCells = std::size_t{1} << 22, kMostMeasures = 4;
+  static constexpr std::size_t kMost = 256, kMostCells = std::size_t{1} << 22, kMostMeasures = 4,
+                               kMostSizes = 4;
 
   const OutputRows& data_;
   bool ready_ = false, measured_ = false;
   std::vector<Column> columns_;
   std::size_t stride_ = 0;
   double least_ = 0;  // a side of less weight has no rows
-  // Numbers of a row: its weight, targets, weights and targets of measures (these are the parts
-  // that are summed for pairs), own loss and that of measures, sums of the rules.
+  // Numbers of a row: its weight, targets, what sizes count, weights and targets of measures (these
+  // are the parts that are summed for pairs), own loss and that of measures, sums of the rules.
   std::size_t free_parts_ = 0, parts_ = 0, own_ = 0, sums_ = 0, entries_ = 0;
   std::vector<double> values_;        // [row][entry]
   std::vector<std::uint8_t> masks_;   // [row][stride / lanes]
   std::vector<std::uint16_t> slots_;  // [feature with cuts][row]: columns that it is not left of
   std::vector<std::size_t> first_;    // of each such feature, its first column; then their number
   std::vector<double> rounding_;
+  // Those of all leaves, and then those of leaves behind strict states; and what these count, sums
+  // of the rules (-1: rows), in the order of their parts.
+  std::vector<Size> sizes_;
+  std::size_t uniform_ = 0;
+  std::vector<int> counted_;
+  std::vector<char> known_;                   // per state; empty: all
   std::vector<std::vector<double>> allowed_;  // per state: 0, or minus infinity
   std::vector<std::uint32_t> picked_;
   std::vector<std::size_t> ends_;
