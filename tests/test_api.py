@@ -8,6 +8,7 @@ import json
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -286,6 +287,16 @@ def test_limits_are_read_as_in_the_language() -> None:
     for wrong in ({"within": "1"}, {"within": -1}, {"gap": -2}, {"memory": "1 KB"}):
         with pytest.raises(OdtError):
             model().solve(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("wihtin", "within"), ("seconds", "within"), ("frames", "frame")]
+)
+@pytest.mark.parametrize("call", [odtdsl.solve, odtdsl.plan, odtdsl.explain, odtdsl.tune])
+def test_an_argument_that_is_none_is_told(call: Callable[..., Any], name: str, meant: str) -> None:
+    grid = ({"depth": [1, 2]},) if call is odtdsl.tune else ()
+    with pytest.raises(TypeError, match=f"argument '{name}'; did you mean '{meant}'"):
+        call(Model().data({"y": ["a", "b"]}).target("y").add("tree"), *grid, **{name: 3})
 
 
 def test_an_infeasible_model_is_an_answer() -> None:

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, Unpack
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.source import Source
 from odtdsl.interfaces.api import statements
-from odtdsl.interfaces.api.inputs import Columns, FilePath, Inputs, Setting, Splits, check_frame
+from odtdsl.interfaces.api.inputs import (
+    Columns,
+    FilePath,
+    Inputs,
+    Setting,
+    Splits,
+    check_frame,
+    check_names,
+)
 from odtdsl.language import ast
 from odtdsl.language.fragments import without_places
 from odtdsl.words.expr import Condition, Measure
@@ -96,9 +104,12 @@ class SpecBuilder:
         OdtError
             With all mistakes of spec and data that were found. For a model built by calls
             the excerpts show its canonical text.
+        TypeError
+            An argument that is none.
         """
         from odtdsl.compiler import analyse
 
+        check_names(inputs)
         spec, source = self._located()
         chosen = {
             name: statements.expression(value, f"setting {name}")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypedDict
 
 from odtdsl.base.diagnostics.model import error
+from odtdsl.base.diagnostics.suggest import closest
 from odtdsl.language import ast
 from odtdsl.words.expr import Expression, Measure
 from odtdsl.words.values import Numeric
@@ -38,6 +39,27 @@ class Inputs(TypedDict, total=False):
     data: FilePath | None
     test: FilePath | None
     settings: Mapping[str, Setting] | None
+
+
+_LIMITS = {"seconds", "time", "time_limit", "timeout", "max_time", "limit"}
+_OTHER = (
+    *("using", "within", "gap", "steady", "threads", "seed", "memory", "start", "progress"),
+    *("proof", "client", "options", "encoding", "solver", "model"),
+)
+
+
+def check_names(inputs: Inputs) -> None:
+    """An argument that no function takes would be passed over without a word.
+
+    Raises
+    ------
+    TypeError
+        As for any call with such an argument.
+    """
+    for name in inputs.keys() - Inputs.__annotations__.keys():
+        near = "within" if name in _LIMITS else closest(name, (*Inputs.__annotations__, *_OTHER))
+        also = f"; did you mean {near!r}?" if near is not None else ""
+        raise TypeError(f"got an unexpected keyword argument {name!r}{also}")
 
 
 def check_frame(spec: ast.Spec, frame: object) -> None:
