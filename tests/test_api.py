@@ -284,7 +284,7 @@ def test_limits_are_read_as_in_the_language() -> None:
     assert result.seed == 3
     assert result.objective is not None
     assert all(progress.seconds >= 0 for progress in seen)
-    for wrong in ({"within": "1"}, {"within": -1}, {"gap": -2}, {"memory": "1 KB"}):
+    for wrong in ({"within": "1"}, {"within": -1}, {"gap": -2}, {"memory": "1 KB"}, {"seed": -1}):
         with pytest.raises(OdtError):
             model().solve(**wrong)
 

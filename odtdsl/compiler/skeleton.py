@@ -237,8 +237,8 @@ def _option(found: Options, option: ast.SolveOption, reporter: Reporter) -> Opti
                 raise reporter.error("K116", "the number of threads must be from 1 to 256", option)
             return replace(found, threads=option.count)
         case ast.Seed():
-            if option.value >= 2**31:
-                raise reporter.error("K116", "a seed must be below 2147483648", option)
+            if not 0 <= option.value < 2**31:
+                raise reporter.error("K116", "a seed must be from 0 to 2147483647", option)
             return replace(found, seed=option.value)
         case ast.Memory():
             amount = option.amount.value * BYTES[option.unit]

@@ -290,7 +290,7 @@ def _no_cell(name: str, row: int, value: Any) -> OdtError:
         return _dates(name, type(value).__name__)
     return error(
         "D135",
-        f"column `{name}` contains a {type(value).__name__} in {row_place(row)}",
+        f"column `{name}` contains a value of type `{type(value).__name__}` in {row_place(row)}",
         notes=("a cell must be a number, a text, a truth value, or missing",),
         helps=("convert it to one of these, or remove the column from the frame",),
     )
@@ -355,7 +355,9 @@ def _read_native(frame: Any, name: str, marks: Marks, dates: Collection[str] = (
 
 def _no_frame(frame: Any, help_text: str) -> OdtError:
     what = type(frame).__name__
-    return error("D132", f"a {what} is not a supported data frame", helps=(help_text,))
+    return error(
+        "D132", f"a value of type `{what}` is not a supported data frame", helps=(help_text,)
+    )
 
 
 def _with_dates(columns: list[tuple[str, Any]], dates: Collection[str]) -> list[tuple[str, Any]]:

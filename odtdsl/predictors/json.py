@@ -573,7 +573,7 @@ def _short(value: object, most: int = 40) -> str:
         case int():
             text = str(value) if abs(value) < 10**most else "a very large number"
         case _:
-            text = f"a {type(value).__name__}"
+            text = f"a value of type `{type(value).__name__}`"
     return shortened(text, most)
 
 

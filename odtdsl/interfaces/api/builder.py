@@ -21,6 +21,7 @@ from odtdsl.interfaces.api.inputs import (
 )
 from odtdsl.language import ast
 from odtdsl.language.fragments import without_places
+from odtdsl.words import values
 from odtdsl.words.expr import Condition, Measure
 from odtdsl.words.values import Label, Numeric
 
@@ -111,9 +112,12 @@ class SpecBuilder:
 
         check_names(inputs)
         spec, source = self._located()
+        settings = inputs.get("settings") or {}
+        if not isinstance(settings, Mapping):
+            raise values.wrong("settings", settings, "pass a mapping of names to values")
         chosen = {
             name: statements.expression(value, f"setting {name}")
-            for name, value in (inputs.get("settings") or {}).items()
+            for name, value in settings.items()
         }
         frame, test_frame = inputs.get("frame"), inputs.get("test_frame")
         check_frame(spec, frame)

@@ -150,7 +150,7 @@ def file_path(option: str, rows: str, given: object) -> str | None:
         return os.fspath(cast("str | os.PathLike[str]", given))
     raise error(
         "U213",
-        f"`{option}=` takes the path of a file, not a {type(given).__name__}",
+        f"`{option}=` takes the path of a file, not a value of type `{type(given).__name__}`",
         helps=(f"pass rows as `{rows}=`",),
     )
 
