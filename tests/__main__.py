@@ -14,8 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FIRST: tuple[tuple[str, ...], ...] = (("ruff", "check", "."), ("ruff", "format", "--check", "."))
-BESIDE: tuple[tuple[str, ...], ...] = (("mypy",), ("mypy", "--config-file", "tests/mypy.ini"))
-"""Run while the tests run, on a core that these leave idle now and then; told at the end."""
+BESIDE = ("mypy",)
+"""Runs while the tests run, on a core that these leave idle now and then; told at the end."""
 
 
 def main() -> int:
@@ -46,13 +46,12 @@ def main() -> int:
         print("+", *step, flush=True)
         told(step, subprocess.call(_command(step), cwd=ROOT, env=environment))
     with ThreadPoolExecutor(1) as pool:
-        types = [pool.submit(_captured, step, environment) for step in BESIDE]
+        types = pool.submit(_captured, BESIDE, environment)
         print("+", *tests, flush=True)
         told(tests, subprocess.call(_command(tests), cwd=ROOT, env=environment))
-    for step, run in zip(BESIDE, types, strict=True):
-        print("+", *step, flush=True)
-        print(run.result().stdout, end="", flush=True)
-        told(step, run.result().returncode)
+    print("+", *BESIDE, flush=True)
+    print(types.result().stdout, end="", flush=True)
+    told(BESIDE, types.result().returncode)
     print("failed: " + ", ".join(failed) if failed else "all passed", flush=True)
     return 1 if failed else 0
 

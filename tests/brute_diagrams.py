@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from odtdsl.problem.ir.diagrams import DiagramEvaluation, planes, sends_left
+from odtdsl.problem.ir.diagrams import DiagramEvaluation, sends_left
 from odtdsl.problem.ir.evaluate import test_fault as fault_of
 from odtdsl.problem.ir.forms import Core
+from odtdsl.problem.ir.planes import planes
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawDiagram, RawNode, RawPlane, RawTest
 

@@ -13,9 +13,9 @@ from typing import Any
 from odtdsl.base.source import Source
 from odtdsl.compiler import Analysis, analyse
 from odtdsl.language.parser import parse
-from odtdsl.problem.ir.evaluate import goes_left, local_gap
+from odtdsl.problem.ir.evaluate import goes_left
 from odtdsl.problem.ir.expr import Scope
-from odtdsl.problem.ir.families import place
+from odtdsl.problem.ir.families import local_gap, place
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
 from odtdsl.problem.terms.base import Kind

@@ -412,8 +412,9 @@ def test_the_audit_recounts_a_tree_that_was_changed() -> None:
 def test_a_wrong_column_fails_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first meaning swaps the columns of the choices."""
     from odtdsl.tasks.choice import terms
+    from odtdsl.tasks.choice.problem import worths
 
-    true = terms.worths
+    true = worths
 
     def swapped(rows: Any) -> Any:
         numerators, *rest = true(rows)

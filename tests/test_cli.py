@@ -455,7 +455,7 @@ def test_a_run_of_highs_left_behind_does_not_hold_the_process(
     from odtdsl.interfaces.cli import common
 
     codes: list[int] = []
-    monkeypatch.setattr(common.os, "_exit", codes.append)
+    monkeypatch.setattr(os, "_exit", codes.append)
     monkeypatch.setattr(highs, "running", lambda: True)
     common.leave(SystemExit(code))
     assert codes == [told]

@@ -31,6 +31,7 @@ from tiny_tables import Model, TinyTable, TooMany, random_world
 
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.driver.pipeline import solve
 from odtdsl.driver.result import Result
 from odtdsl.insight.explanations import Curve, tracing
 from odtdsl.insight.explanations.curves import Ended
@@ -361,7 +362,7 @@ class GivesUp:
 
     def __init__(self, patience: int, *, interrupted: bool = False, always: bool = True) -> None:
         self.patience, self.interrupted, self.always = patience, interrupted, always
-        self.asked, self.real = 0, tracing.solve
+        self.asked, self.real = 0, solve
 
     def __call__(self, *args: object, **options: Any) -> Result:
         self.asked += 1

@@ -11,6 +11,7 @@ import tarfile
 import tomllib
 import venv
 import zipfile
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +46,10 @@ def test_what_is_broken_or_missing_is_told_and_sets_the_exit_code(
 
     monkeypatch.setattr(api, "solve", broken)
     absent = {"ortools", "pygls"}
-    version = health.version
 
     def some(package: str) -> str:
         if package in absent:
-            raise health.PackageNotFoundError
+            raise PackageNotFoundError
         return version(package)
 
     monkeypatch.setattr(health, "version", some)

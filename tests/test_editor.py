@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.source import Source, Span
+from odtdsl.datasets import readers
 from odtdsl.datasets.request import DataRequest
 from odtdsl.interfaces.editor import edits, fixes, hover, positions
 from odtdsl.interfaces.editor import keywords as meanings
@@ -119,13 +120,12 @@ def test_hostile_cells_and_names_stay_text(tmp_path: Path) -> None:
 def test_a_file_is_read_once_until_it_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from odtdsl.interfaces.editor import tables as module
 
     path = tmp_path / "t.csv"
     path.write_text("a,y\n1,u\n2,v\n")
     reads = []
-    real = module.readers.read
-    monkeypatch.setattr(module.readers, "read", lambda *a, **k: (reads.append(1), real(*a, **k))[1])  # type: ignore[func-returns-value]
+    real = readers.read
+    monkeypatch.setattr(readers, "read", lambda *a, **k: (reads.append(1), real(*a, **k))[1])  # type: ignore[func-returns-value]
     kept = Tables()
     for depth in (1, 2, 3):
         text = f'data "t.csv" target y tree depth <= {depth} minimize errors'

@@ -27,8 +27,8 @@ from odtdsl.backends.exact.idle_splits import idle_splits_go
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.driver import alternatives
 from odtdsl.predictors.tree import Tree
-from odtdsl.problem.ir.evaluate import goes_left, local_gap, split_fault
-from odtdsl.problem.ir.families import build_families
+from odtdsl.problem.ir.evaluate import goes_left, split_fault
+from odtdsl.problem.ir.families import build_families, local_gap
 from odtdsl.problem.ir.forms import Additive, Core, LinearStage
 from odtdsl.problem.ir.problem import TreeSkeleton
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree, Visit, walk

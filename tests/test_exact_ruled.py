@@ -21,7 +21,7 @@ import odtdsl
 from odtdsl.backends.base import Limits, Progress
 from odtdsl.backends.exact import paths
 from odtdsl.backends.exact.backend import Exact
-from odtdsl.backends.exact.ruled import Ruled, Rules
+from odtdsl.backends.exact.ruled import Ruled, Rules, assemble
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.driver.choice import choose
 from odtdsl.problem.ir.evaluate import violations
@@ -305,7 +305,7 @@ def test_a_mutant_is_caught(monkeypatch: pytest.MonkeyPatch, kind: str, mutant: 
     """Rules passed on a little too loose or too tight give a wrong optimum somewhere."""
     from odtdsl.backends.exact import ruled_search
 
-    made = ruled_search.assemble
+    made = assemble
 
     def wrong(core: Core, depth: int) -> Ruled:
         ruled = made(core, depth)

@@ -15,7 +15,7 @@ from odtdsl.backends.exact.backend import Exact
 from odtdsl.backends.milp import Milp
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.compiler.bounds import Frame, ModelFacts
-from odtdsl.problem.ir.evaluate import Evaluation, path_numerator
+from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (
     Atom,
@@ -27,6 +27,7 @@ from odtdsl.problem.ir.forms import (
     PathTotal,
     SignedAtom,
 )
+from odtdsl.problem.ir.paths import path_numerator
 from odtdsl.problem.ir.problem import TreeSkeleton
 
 FRAME = {

@@ -19,6 +19,7 @@ from odtdsl.backends.base import Limits, RawAnswer
 from odtdsl.backends.clauses import sums
 from odtdsl.backends.clauses.formula import Formula
 from odtdsl.backends.clauses.sums import Terms, at_most
+from odtdsl.backends.staged import Stopped
 from odtdsl.base import limits
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.source import Source
@@ -79,7 +80,7 @@ def test_the_giving_of_a_formula_to_a_solver_ends(monkeypatch: pytest.MonkeyPatc
     formula.extend((formula.variable("one"),) for _ in range(100))
     looks = iter([False] * 5 + [True] * 5)
     incremental = search.IncrementalSolver(formula, Limits(interrupted=lambda: next(looks)))
-    with pytest.raises(search.Stopped):
+    with pytest.raises(Stopped):
         incremental.true([])
     assert incremental.sent == 0
     incremental.close()

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from scale import scaled
 
-from odtdsl.backends import stopping
 from odtdsl.backends.base import Progress
 from odtdsl.backends.stopping import Patience
 from odtdsl.base.diagnostics.model import OdtError
@@ -288,7 +287,7 @@ def test_a_gap_is_of_no_use_to_what_proves_nothing() -> None:
 
 def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     now = [0.0]
-    monkeypatch.setattr(stopping.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     return lambda seconds: now.__setitem__(0, seconds)
 
 

@@ -14,7 +14,8 @@ from scale import scaled
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.source import Source, Span
 from odtdsl.language import ast, files
-from odtdsl.language.parser import MAX_DEPTH, parse, read_source
+from odtdsl.language.depth import MAX_DEPTH
+from odtdsl.language.parser import parse, read_source
 from odtdsl.language.printer import to_text
 
 SAMPLE = """\

@@ -96,7 +96,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(model_files.os, "replace", full)
+    monkeypatch.setattr(os, "replace", full)
     assert codes(lambda: save(TREE, path)) == ["F301"]
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["tree.json"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed  # type: ignore[import-untyped]
+from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted

@@ -376,7 +376,7 @@ def _stopping(interrupted: Callable[[], bool]) -> Iterator[Stop]:
 
 def _in_parallel(walk: _Walk, most: int, jobs: int) -> Iterator[Part]:
     """The parts of the range, walked at the same time."""
-    from joblib import Parallel, delayed  # type: ignore[import-untyped]
+    from joblib import Parallel, delayed
 
     first = walk.best_at(None, beyond=False)
     if not isinstance(first, Point):

@@ -57,7 +57,7 @@ def pool(jobs: int, backend: str | None, address: str | None) -> Iterator[Pool]:
         return
     if (package := _NEEDS.get(backend or "")) is not None and find_spec(package) is None:
         raise error("U347", f"`{backend}` is not installed", helps=(_HOW[backend or ""],))
-    import joblib  # type: ignore[import-untyped]
+    import joblib
 
     with ExitStack() as stack:
         options = _connected(stack, backend, address, jobs)
