@@ -22,7 +22,7 @@ from odtdsl.insight.proofs.problem_text import (
     named_only,
     problem_text,
     rows_csv,
-    tree_text,
+    tree_texts,
 )
 from odtdsl.predictors.wording import printable
 from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage, RegressionStage
@@ -128,7 +128,7 @@ def write(
     core = normalize(analysis.rows)
     tree = ""
     if result.tree is not None:
-        tree = tree_text(core, analysis.rows, result.tree.root)
+        tree = tree_texts(core, analysis.rows)(result.tree.root)
     parts = ledger.parts[-2:]  # of the depths before only the last is asked for
     return write_file(analysis, tree, bytes([len(parts)]) + b"".join(parts), path, only=only)
 

@@ -24,7 +24,7 @@ from odtdsl.driver.alternatives import STOPPED, best_of, shallowest
 from odtdsl.driver.near import bounds_of
 from odtdsl.driver.result import Certificate
 from odtdsl.insight.proofs import certificate, covered
-from odtdsl.insight.proofs.problem_text import tree_text
+from odtdsl.insight.proofs.problem_text import tree_texts
 from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage
 from odtdsl.problem.ir.raw import RawTree
 from odtdsl.problem.terms.normalize import normalize
@@ -118,12 +118,13 @@ def _trees(
     from odtdsl.problem.ir.evaluate import Evaluation
 
     trees: list[str] = []
+    text = tree_texts(core, analysis.rows)
 
     def told(raw: RawTree, _values: tuple[Fraction, ...], _function: int) -> bool:
         if len(trees) == MOST_NAMED:
             return False
         tree = unrouted(analysis.rows, Evaluation(core, raw))
-        trees.append(tree_text(core, analysis.rows, tree.root))
+        trees.append(text(tree.root))
         return True
 
     best = best_of(core, found.result)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -340,9 +340,10 @@ def _losses(core: Core, loss: IntArray) -> Iterator[tuple[str, ...]]:
     yield ("rows", *map(str, of.reshape(-1).tolist()))
 
 
-def tree_text(core: Core, rows: Rows, node: TreeNode) -> str:
-    """The tree of a certificate."""
-    return "".join(_tree(core, rows, cells_of(core), node, 0))
+def tree_texts(core: Core, rows: Rows) -> Callable[[TreeNode], str]:
+    """What writes trees of a certificate, from their roots."""
+    cells = cells_of(core)
+    return lambda root: "".join(_tree(core, rows, cells, root, 0))
 
 
 def _tree(core: Core, rows: Rows, cells: list[Cell], node: TreeNode, level: int) -> Iterator[str]:
