@@ -12,15 +12,16 @@ import os
 SCALE = float(os.environ.get("ODTDSL_SCALE", "0.1"))
 
 
-def scaled(number: int, least: int = 1) -> int:
+def scaled(number: int, least: int = 1, *, part: float = 1) -> int:
     """Return how many instances to try where the nightly tests try `number`.
 
-    `least` are enough for what a test asks to be seen among them.
+    `least` are enough for what a test asks to be seen among them. Where one takes long, less than
+    the nightly tests try is `part` of what others try by day.
     """
-    return max(least, round(number * SCALE))
+    return max(least, round(number * SCALE * (part if SCALE < 1 else 1)))
 
 
-def blocks(number: int, size: int) -> list[range]:
+def blocks(number: int, size: int, *, part: float = 1) -> list[range]:
     """Return the seeds of `scaled(number)` instances in blocks of a test each."""
-    most = scaled(number)
+    most = scaled(number, part=part)
     return [range(first, min(first + size, most)) for first in range(0, most, size)]

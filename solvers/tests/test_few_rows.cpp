@@ -73,7 +73,7 @@ CASE(few_rows_against_all_trees) {
 
 CASE(few_rows_against_scans) {
   Random random(32);
-  for (int trial = 0; trial < check::trials(1500); ++trial) {
+  for (int trial = 0; trial < check::trials(1500, 0.4); ++trial) {
     Problem p = random_problem(random, draw(random, 2, static_cast<int>(Few::kMostRows)),
                                draw(random, 1, trial % 8 == 0 ? 33 : 6),
                                trial % 3 == 0 ? 2 : draw(random, 2, 16), draw(random, 2, 200));

@@ -71,7 +71,7 @@ void agree(const Problem& p, const Options& proof, Solve solve) {
   }
   Options o = proof;
   o.prove = false;
-  o.work_limit = 300000;
+  o.work_limit = 60000;
   const RegressionResult found = solve(p, o);
   CHECK(!found.tree.empty());
   CHECK(found.value >= best.value - slack);

@@ -119,7 +119,8 @@ CASE(threads_find_the_same_optimum_under_rules) {
 }
 
 CASE(threads_share_a_long_search_under_rules) {
-  for (unsigned seed = 0; seed < 4; ++seed) {
+  const unsigned seeds = static_cast<unsigned>(check::trials(20));
+  for (unsigned seed = 0; seed < seeds; ++seed) {
     const RuledProblem p = few_missed(seed, 200, 40, 3);
     Options many = with_threads(4, 0);
     many.alone = 0;
