@@ -354,6 +354,10 @@ def _choice(f: Failure) -> Diagnostic | None:
     near = {f.found, *(one.text for one in f.statement[1:2])}
     if f.keyword != "target" or not near & {*heads, "{"}:
         return None
+    if f.found == "{" and f.last.text == "target":
+        several = "write `target a, b: number`"
+        choice = f"for a choice among them `target {heads[0]} {{a, b}} by reward`"
+        return f.error("S028", "several targets stand without braces", f"{several}, or {choice}")
     return f.error(
         "S028",
         "a target of choices names its columns in braces, and says what they hold",
