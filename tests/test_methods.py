@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +16,7 @@ from odtdsl.driver.result import Result
 from odtdsl.insight.explanations.curves import Curve
 from odtdsl.insight.explanations.explanation import Explanation
 from odtdsl.insight.tuning.result import Tuning
-from odtdsl.interfaces.api import Model
+from odtdsl.interfaces.api import Model, load_model
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
 
@@ -49,6 +50,17 @@ def test_a_model_of_rows_or_of_a_text_says_what_to_write(given: object, told: st
         Model(given)  # type: ignore[arg-type]
     assert raised.value.diagnostics[0].code == "U401"
     assert told in raised.value.diagnostics[0].helps[0]
+
+
+@pytest.mark.parametrize("skeleton", ["tree depth <= 1", "diagram widths 1, 2"])
+def test_a_model_is_saved_and_loaded(skeleton: str, tmp_path: Path) -> None:
+    rows = {"age": [20, 30, 40, 50], "ill": ["no", "yes", "no", "yes"]}
+    model = Model().data(rows).target("ill").add(skeleton).minimize("errors").solve().model
+    assert model is not None
+    model.save(tmp_path / "model.json")
+    assert load_model(tmp_path / "model.json") == model
+    with pytest.raises(OdtError, match="F301"):
+        model.save(tmp_path / "none" / "model.json")
 
 
 def test_a_name_without_a_function_is_an_error() -> None:

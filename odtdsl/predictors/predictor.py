@@ -176,6 +176,19 @@ class Predictor(Structure):
     def _repr_html_(self) -> str:
         return self.to_svg()
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file of JSON, whole or not at all.
+
+        `odtdsl.load_model`, `odt predict` and the other commands read it.
+
+        Raises
+        ------
+        OdtError
+            F301, the file cannot be written; F207 to F210, a part that cannot be saved, such as a
+            number that is not finite.
+        """
+        method("Model.save")(self, path)
+
     def export(
         self, to: str, path: str | os.PathLike[str] | None = None, *, name: str | None = None
     ) -> str | bytes:

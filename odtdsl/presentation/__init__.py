@@ -8,6 +8,7 @@ from odtdsl.base.methods import register
 register(
     {
         "OdtError.__str__": "odtdsl.base.diagnostics.render:render_text",
+        "Model.save": "odtdsl.predictors.saving:save",
         "Model.__str__": "odtdsl.presentation.console:model_text",
         "Model.to_svg": "odtdsl.presentation.pictures.svg:to_svg",
         "Model.plot": "odtdsl.presentation.pictures.plot:plot",
