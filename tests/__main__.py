@@ -47,6 +47,9 @@ def main() -> int:
         told(step, subprocess.call(_command(step), cwd=ROOT, env=environment))
     with ThreadPoolExecutor(1) as pool:
         types = pool.submit(_captured, BESIDE, environment)
+        if not arguments:
+            # Once compiled here, the tests are not compiled by each of the processes below.
+            _captured(("pytest", "--collect-only"), environment)
         print("+", *tests, flush=True)
         told(tests, subprocess.call(_command(tests), cwd=ROOT, env=environment))
     print("+", *BESIDE, flush=True)

@@ -335,7 +335,7 @@ def set_on_milp(case_: Case, trees: int = scaled(15, least=8)) -> Counter[bool]:
     return seen
 
 
-def set_on_exact(case_: Case, weightings: int = scaled(20, least=8)) -> Counter[str]:
+def set_on_exact(case_: Case, weightings: int = scaled(20, least=5)) -> Counter[str]:
     """The optimum under random numbers for rows and labels: a lost tree would be one's optimum."""
     rng, seen = random.Random(case_.text), Counter[str]()
     kept = case_.kept()

@@ -15,6 +15,7 @@ import pytest
 from exported import AWAY, REFUSED, Model, Row, edges, predicted
 from runners import RUNNERS
 from runners.python import by_python
+from scale import SCALE
 
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.datasets.dataset import ColumnType
@@ -168,7 +169,7 @@ def test_random_cells_reach_what_matters() -> None:
 @pytest.mark.parametrize("to", RUNNERS)
 def test_random_models_agree(to: str, tmp_path: Path) -> None:
     runner = RUNNERS[to]
-    drawn = cases(to, runner.cases)
+    drawn = cases(to, runner.cases if SCALE >= 1 else runner.cases // 2)
     for model, _ in drawn:
         if not runner.carries(model):
             with pytest.raises(OdtError, match="U371"):
