@@ -1,8 +1,8 @@
 """Rules on the whole tree, told from sums over pairs of cuts, against all trees of few rows.
 
 Two to four levels deep, with weights, missing cells, costs, one and two targets, rows that are to
-stay together, bounds on the squared loss of a group, and sizes of leaves and splits: of every set
-of rows and depth, all trees as arrays.
+stay together, bounds on the squared and the absolute loss of a group, and sizes of leaves and
+splits: of every set of rows and depth, all trees as arrays.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ class Trees:
 
     loss: Array
     group: Array
+    away: Array  # absolute differences, of all rows and of the group
+    group_away: Array
     leaves: Array
     cost: Array
     tests: Array  # [tree, column]
@@ -52,10 +54,13 @@ class World:
     def leaf(self, rows: tuple[int, ...]) -> Trees:
         at = list(rows)
         w, y, g = self.weights[at], self.targets[at], self.group[at]
-        squares = ((y - (w[:, None] * y).sum(0) / w.sum()) ** 2).mean(1)
+        rest = y - (w[:, None] * y).sum(0) / w.sum()
+        squares, away = (rest**2).mean(1), np.abs(rest).mean(1)
         return Trees(
             loss=np.array([(w * squares).sum()]),
             group=np.array([(w * g * squares).sum()]),
+            away=np.array([(w * away).sum()]),
+            group_away=np.array([(w * g * away).sum()]),
             leaves=np.ones(1, dtype=int),
             cost=np.zeros(1),
             tests=np.zeros((1, len(self.columns)), dtype=int),
@@ -111,6 +116,8 @@ class World:
         return Trees(
             loss=both("loss"),
             group=both("group"),
+            away=both("away"),
+            group_away=both("group_away"),
             leaves=both("leaves"),
             cost=both("cost") + (k + 1) * self.weights[list(rows)].sum(),
             tests=tests,
@@ -133,11 +140,10 @@ def world(rng: random.Random) -> World:
         if rng.random() < 0.05:
             columns[f"x{k}"][rng.randrange(rows)] = MISSING
     many = rng.choice([1, 1, 2])
+    values = [0, 1, 2, 7, 11.5] if rng.random() < 0.5 else [k / 8 for k in range(90)]
     return World(
         columns=columns,
-        targets=np.array(
-            [[rng.choice([0, 1, 2, 7, 11.5]) for _ in range(many)] for _ in range(rows)]
-        ),
+        targets=np.array([[rng.choice(values) for _ in range(many)] for _ in range(rows)]),
         weights=np.array([rng.choice([0.5, 1.0, 2.0]) for _ in range(rows)])
         if rng.random() < 0.5
         else np.ones(rows),
@@ -170,6 +176,10 @@ def drawn(rng: random.Random, of: World, all_trees: Trees) -> tuple[str, Array]:
         "gap",
         "either",
         "paths",
+        "away",
+        "away",
+        "all away",
+        "gap away",
     ]
     kind = rng.choice(kinds)
     if kind == "cost" and all(max(cells) < 2 for cells in of.columns.values()):  # else paid once
@@ -190,6 +200,19 @@ def drawn(rng: random.Random, of: World, all_trees: Trees) -> tuple[str, Array]:
         lost = all_trees.loss / total
         bound = max(round(between(rng, lost), 7), 0)
         return f"mse <= {bound:.7f}", lost <= bound
+    if kind == "all away":
+        lost = all_trees.away / total
+        bound = max(round(between(rng, lost), 7), 0)
+        return f"mae <= {bound:.7f}", lost <= bound
+    if kind == "gap away":
+        other = (all_trees.away - all_trees.group_away) / (total - mass)
+        apart = np.abs(all_trees.group_away / mass - other)
+        bound = max(round(between(rng, apart), 7), 0)
+        return f"gap(mae, g, h) <= {bound:.7f}", apart <= bound
+    if kind == "away":
+        lost = all_trees.group_away / mass
+        bound = max(round(between(rng, lost), 7), 0)
+        return f"mae(g) <= {bound:.7f}", lost <= bound
     lost = all_trees.group / mass
     bound = round(between(rng, lost), 7)
     if kind == "above":

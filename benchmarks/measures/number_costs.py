@@ -39,7 +39,9 @@ RULES = {
     "expected cost": "expected_cost <= 2",
     "loss of a group": "mse(g) <= {most}",
     "same leaf": "same_leaf(1, 2)",
+    "absolute loss of a group": "mae(g) <= {away}",
     "loss of a group, leaf size": "mse(g) <= {most}\nrule sized: forall leaf: size >= 5%",
+    "absolute loss of a group, leaf size": "mae(g) <= {away}\nrule sized: forall leaf: size >= 5%",
     "expected cost, leaf size": "expected_cost <= 2\nrule sized: forall leaf: size >= 5%",
     "tests of the tree, leaf size": "tests({a}) <= 1\nrule sized: forall leaf: size >= 5%",
 }
@@ -57,12 +59,15 @@ class Problem:
     names: dict[str, str]
     group: str
     most: float
+    away: float
     seconds: float
     value: float
 
     def text(self, depth: int, rule: str) -> str:
         """The spec with a rule."""
-        return _text(depth, f"{self.group}\n", rule.format(**self.names, most=self.most))
+        return _text(
+            depth, f"{self.group}\n", rule.format(**self.names, most=self.most, away=self.away)
+        )
 
 
 def _text(depth: int, group: str = "", rule: str = "") -> str:
@@ -94,14 +99,15 @@ def problem(columns: Array, targets: Array, depth: int, runs: int, limit: float)
     a = frame[used[0]]
     cut = float(np.unique(a)[(len(np.unique(a)) - 1) // 2])
     outputs = np.asarray(tree.predict({n: c for n, c in frame.items() if n != "y"})).ravel()
-    lost = ((outputs - targets) ** 2)[a <= cut].mean()
+    rest = (outputs - targets)[a <= cut]
     value = free.stages[0].value
     assert value is not None
     return Problem(
         frame=frame,
         names=dict(zip("abc", used, strict=False)),
         group=f"group g = {used[0]} <= {cut:g}",
-        most=round(float(lost) * 0.99, 9),
+        most=round(float((rest**2).mean()) * 0.99, 9),
+        away=round(float(np.abs(rest).mean()) * 0.99, 9),
         seconds=seconds,
         value=float(value),
     )

@@ -263,9 +263,10 @@ void OutputFronts::branch(const OutputNode& node, const OutputAsk& ask, double b
     if (ask.shape.depth == 3) return by_tables(node, ask, budget, front);
     OutputPairs& pairs = lane_.pairs();
     control_.poll(pairs.work(node.rows));
-    pairs.sum(node.of(0), node.rows, !model_.measures.empty(), whole_);
-    pairs.scan(whole_, ask.state, {}, scans_[0]);
-    return by_table(whole_, pairs_inside(node), ask, {}, scans_[0], limit(ask, budget), budget,
+    OutputPairs::Table& whole = wholes_[!model_.measures.empty()];
+    pairs.sum(node.of(0), node.rows, !model_.measures.empty(), whole);
+    pairs.scan(whole, ask.state, {}, scans_[0]);
+    return by_table(whole, pairs_inside(node), ask, {}, scans_[0], limit(ask, budget), budget,
                     front);
   }
   if (ask.level > 0 && lane_.pairs().tells(ask.shape, ask.state, node.rows))

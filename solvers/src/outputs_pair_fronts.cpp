@@ -3,7 +3,8 @@
 // Columns that add the same to a tree are one class, of which only the best column counts. Where a
 // rule bounds a squared loss of some rows, a multiple of that loss stands beside the loss that is
 // made least (a Lagrangian): trees of depth two that lose too much of both are left out. The
-// multiple is told for each cut of the root, from the trees of two multiples around it.
+// multiple is told for each cut of the root, from the trees of two multiples around it. An absolute
+// loss is bounded from below by tangents, and told from the rows of the trees that are left.
 #include <algorithm>
 #include <cmath>
 
@@ -114,7 +115,7 @@ void OutputFronts::choices(const OutputPairs::Side& side, const double* gains, i
       pairs.add_leaf(side.all, true, made_);
     }
     values_.assign(model_.components, 0.0);
-    choose(-1, 0, budget, found);
+    if (measured_by_rows(-1)) choose(-1, 0, budget, found);
   }
   const Classes& classed = classes(state, level);
   if (measured) {
@@ -125,6 +126,7 @@ void OutputFronts::choices(const OutputPairs::Side& side, const double* gains, i
       made_.loss = 0;
       made_.measure.clear();
       pairs.add_stump(side, true, c, made_);
+      if (!measured_by_rows(static_cast<int>(c))) continue;
       values_ = last_split_.values;
       choose(static_cast<int>(c), last_split_.facts, budget, found);
     }
@@ -138,6 +140,19 @@ void OutputFronts::choices(const OutputPairs::Side& side, const double* gains, i
     values_ = last_split_.values;
     choose(static_cast<int>(k), last_split_.facts, budget, found);
   }
+}
+
+// What tangents tell of absolute measures gives way to what the rows of a side lose, as a leaf or
+// split on a column. False where even the tangents tell too much.
+bool OutputFronts::measured_by_rows(int column) {
+  OutputPairs& pairs = lane_.pairs();
+  if (!pairs.tangents()) return true;
+  for (std::size_t m = 0; m < made_.measure.size(); ++m)
+    if (made_.measure[m] > slack_[static_cast<std::size_t>(model_.measures[m].component)])
+      return false;
+  poll(side_rows_.size());
+  pairs.measure(side_sums_, side_rows_.data(), side_rows_.size(), column, made_);
+  return true;
 }
 
 // A leaf, or a split with the values of its own, as one of the choices.
@@ -185,6 +200,7 @@ void OutputFronts::by_table(const OutputPairs::Table& table, std::uint64_t insid
     const double other[2] = {scan.high[c], scan.low[c]};
     for (int s = 0; s < 2; ++s) {
       pairs.enter(table, c, s == 0, !model_.measures.empty(), side_sums_);
+      if (pairs.tangents()) pairs.fill_rows(table, c, s == 0, side_rows_);
       choices(side_sums_, pairs.gains(scan, c, s == 0), next, ask.level + 1,
               within_side(inside, columns[c], s == 0), mix, most - other[s], budget - split_.price,
               options_[s]);
@@ -212,6 +228,8 @@ void OutputFronts::leaf_by(const OutputPairs::Table& table, const OutputAsk& ask
   if (!lane_.pairs().leaf_holds(table.all, ask.state)) return;
   OutputPairs::Sums sums;
   lane_.pairs().add_leaf(table.all, !model_.measures.empty(), sums);
+  if (lane_.pairs().tangents())
+    lane_.pairs().measure({nullptr, table.all}, table.row, table.rows, -1, sums);
   values_ = model_.leaf;
   for (std::size_t m = 0; m < sums.measure.size(); ++m)
     values_[static_cast<std::size_t>(model_.measures[m].component)] += sums.measure[m];
@@ -239,9 +257,8 @@ std::uint64_t OutputFronts::pairs_inside(const OutputNode& node) const {
 void OutputFronts::by_tables(const OutputNode& node, const OutputAsk& ask, double budget,
                              NumberFront& front) {
   OutputPairs& pairs = lane_.pairs();
-  const bool measured = !model_.measures.empty();
-  control_.poll(pairs.work(node.rows));
-  pairs.sum(node.of(0), node.rows, measured, whole_);
+  const bool measured = !model_.measures.empty(), late = pairs.tangents();
+  bool summed[2] = {false, false};
   const std::uint64_t inside = pairs_inside(node);
   OutputFrontier frontier(data_, node, ask, leaf_rows_);
   OutputFrontier::Span span;
@@ -253,17 +270,27 @@ void OutputFronts::by_tables(const OutputNode& node, const OutputAsk& ask, doubl
     const std::uint32_t* rows = node.of(span.feature);
     const int first = 2 * place <= node.rows ? 0 : 1;
     const std::size_t few = first == 0 ? place : node.rows - place;
-    poll(pairs.work(few) + pairs.columns().size() * pairs.columns().size());
-    pairs.sum(first == 0 ? rows : rows + place, few, measured, sides_[first]);
-    pairs.subtract(whole_, sides_[first], sides_[1 - first]);
+    // Tangents are many numbers of each row: they are summed where the loss alone leaves a cut
+    // open.
+    const auto sum_sides = [&](bool with) {
+      poll(pairs.work(few) + pairs.columns().size() * pairs.columns().size());
+      if (!summed[with]) pairs.sum(node.of(0), node.rows, with, wholes_[with]);
+      summed[with] = true;
+      pairs.sum(first == 0 ? rows : rows + place, few, with, sides_[first]);
+      pairs.subtract(wholes_[with], sides_[first], first == 0 ? rows + place : rows,
+                     sides_[1 - first]);
+    };
+    sum_sides(measured && !late);
     const OutputAsk asked = ask.below(full_leaves(2), rules_.after(ask.state, span.feature));
     for (int s = 0; s < 2; ++s) pairs.scan(sides_[s], asked.state, {}, scans_[s]);
     frontier.part(span, scans_[0].free, scans_[1].free);
     const OutputPairs::Column column{span.feature, 0, data_.rank(span.feature, rows[place])};
-    if (!split_by(column, whole_.all, inside, ask.state, ask.level, split)) continue;
+    if (!split_by(column, wholes_[measured && !late].all, inside, ask.state, ask.level, split))
+      continue;
     const double rest = model_.least_price(asked.shape.leaves);
     double low[2] = {scans_[0].least + rest, scans_[1].least + rest};
     if (!(low[0] + low[1] < budget - split.price)) continue;
+    if (late) sum_sides(true);
     OutputPairs::Mix mix;
     if (ask.level == 0 && !mixed(column, asked.state, budget - split.price, mix)) continue;
     const double room = tightened(ask, budget) - split.price;

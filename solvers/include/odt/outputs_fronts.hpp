@@ -180,6 +180,7 @@ class OutputFronts {
   void choices(const OutputPairs::Side& side, const double* gains, int state, std::size_t level,
                std::uint64_t inside, const OutputPairs::Mix& mix, double most, double budget,
                NumberFront& found);
+  bool measured_by_rows(int column);
   void choose(int plan, std::uint64_t facts, double budget, NumberFront& found);
   int step_of(int plan, const double* gains, const Classes& classed);
   void by_table(const OutputPairs::Table& table, std::uint64_t inside, const OutputAsk& ask,
@@ -236,9 +237,10 @@ class OutputFronts {
   // Of sums over pairs of cuts.
   std::map<std::pair<int, std::size_t>, Classes> classes_;
   std::vector<Cap> caps_;
-  OutputPairs::Table whole_, sides_[2];
+  OutputPairs::Table wholes_[2], sides_[2];  // wholes: without and with measures
   OutputPairs::Scan scans_[2], mixed_scans_[2];
   OutputPairs::Side side_sums_;
+  std::vector<std::uint32_t> side_rows_;
   NumberFront options_[2];
   OutputPairs::Sums made_;
   Split split_, last_split_;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "odt/aligned.hpp"
+#include "odt/outputs_pair_gains.hpp"
 #include "odt/outputs_rows.hpp"
 #include "odt/plan.hpp"
 
@@ -41,22 +42,14 @@ class OutputPairs {
 
   // ---- for fronts
 
-  // What both leaves of the best split of a side lose less than their rows one by one: of any rows,
-  // and of those that leaves must hold.
-  struct Gains {
-    double free = -kUnbounded, sized = -kUnbounded;
-  };
-  // A sum over rows, one of the parts, is more than this in each leaf.
-  struct Size {
-    std::size_t part;
-    double least;
-  };
   struct Column {
     std::uint32_t feature, cell, bound;  // cells up to it, ranks below the bound go left
   };
   const std::vector<Column>& columns() const { return columns_; }
-  // Whether the losses of the model's measures are told from sums as well.
+  // Whether the losses of the model's measures are told from sums as well; those of absolute ones
+  // are no more than the truth.
   bool measures() const { return measured_; }
+  bool tangents() const { return tangents_; }
   // How much a measure may differ from what its rows give one by one.
   double rounding(std::size_t measure) const { return rounding_[measure]; }
 
@@ -66,6 +59,8 @@ class OutputPairs {
     Aligned<double> ones;     // [entry][stride]
     std::vector<double> all;  // [entry]
     bool measured = false;
+    const std::uint32_t* row = nullptr;
+    std::size_t rows = 0;
   };
   // What is made least: so much of the loss, prices of leaves included, and of each measure.
   struct Mix {
@@ -83,7 +78,8 @@ class OutputPairs {
     std::vector<double> measure;
   };
   void sum(const std::uint32_t* rows, std::size_t n, bool measured, Table& out);
-  void subtract(const Table& from, const Table& part, Table& out) const;
+  // `rows`: those that are left.
+  void subtract(const Table& from, const Table& part, const std::uint32_t* rows, Table& out) const;
   // What each side of each column loses at least as a tree of one level; infinite where the column
   // parts nothing or may not stand. The least of all trees of two levels, and the column that they
   // begin with, -1: a leaf.
@@ -96,7 +92,11 @@ class OutputPairs {
   };
   void scan(const Table& table, int state, const Mix& mix, Scan& out);
   // Whether rows with these sums may be a leaf behind a path in a state.
-  bool leaf_holds(const std::vector<double>& all, int state) const;
+  bool leaf_holds(const std::vector<double>& all, int state) const {
+    for (std::size_t k = 0; k < sizes(state); ++k)
+      if (!(all[sizes_[k].part] > sizes_[k].least)) return false;
+    return true;
+  }
   // The tree that a scan has found.
   struct Tree {
     int column = -1, low = -1, high = -1;  // -1: a leaf
@@ -120,6 +120,11 @@ class OutputPairs {
   // Adds a leaf of rows with these sums, or the two that a column makes of a side.
   void add_leaf(const std::vector<double>& all, bool measured, Sums& sums) const;
   void add_stump(const Side& side, bool measured, std::size_t column, Sums& sums);
+  // The rows of one side of a column that absolute measures weigh, and what they lose by these as a
+  // leaf (column -1), or as the two that another column makes: in the place of what tangents tell.
+  void fill_rows(const Table& table, std::size_t column, bool low,
+                 std::vector<std::uint32_t>& found) const;
+  void measure(const Side& side, const std::uint32_t* rows, std::size_t n, int column, Sums& sums);
   // The k-th sum of the rules.
   double rule_sum(const std::vector<double>& all, std::size_t k) const { return all[sums_ + k]; }
 
@@ -132,41 +137,43 @@ class OutputPairs {
                    Table& out);
   std::size_t parts(bool measured) const { return measured ? parts_ : free_parts_; }
   const double* allowed(int state);
-  Gains gains(const Side& side, int state, const Mix& mix, double* out);
+  PairGains gains(const Side& side, int state, const Mix& mix, double* out);
+  double least_lost(std::size_t m, const std::vector<double>& all) const;
   double leaf_gain(const std::vector<double>& all, const Mix& mix) const;
   bool may_split(const std::vector<double>& all, int state) const;
   std::size_t sizes(int state) const {
     return data_.rules().strict(state) ? sizes_.size() : uniform_;
   }
-  std::size_t measure_at(std::size_t m) const { return free_parts_ + m * (1 + data_.targets); }
   static std::size_t at(int state) { return static_cast<std::size_t>(state); }
 
   static constexpr std::size_t kMost = 256, kMostCells = std::size_t{1} << 22, kMostMeasures = 4,
                                kMostSizes = 4;
 
   const OutputRows& data_;
-  bool ready_ = false, measured_ = false;
+  bool ready_ = false, measured_ = false, tangents_ = false;
   std::vector<Column> columns_;
   std::size_t stride_ = 0;
-  double least_ = 0;  // a side of less weight has no rows
-  // Numbers of a row: its weight, targets, what sizes count, weights and targets of measures (these
-  // are the parts that are summed for pairs), own loss and that of measures, sums of the rules.
+  double least_ = 0, heavy_ = 0;  // a side of less weight has no rows
+  // Numbers of a row: its weight, targets, what sizes count, those of measures (these are the parts
+  // that are summed for pairs), own loss and that of measures, sums of the rules.
   std::size_t free_parts_ = 0, parts_ = 0, own_ = 0, sums_ = 0, entries_ = 0;
   std::vector<double> values_;        // [row][entry]
   std::vector<std::uint8_t> masks_;   // [row][stride / lanes]
   std::vector<std::uint16_t> slots_;  // [feature with cuts][row]: columns that it is not left of
   std::vector<std::size_t> first_;    // of each such feature, its first column; then their number
+  std::vector<PairMeasure> measures_;
+  std::vector<char> weighed_;  // per row: by some absolute measure
   std::vector<double> rounding_;
   // Those of all leaves, and then those of leaves behind strict states; and what these count, sums
   // of the rules (-1: rows), in the order of their parts.
-  std::vector<Size> sizes_;
+  std::vector<PairSize> sizes_;
   std::size_t uniform_ = 0;
   std::vector<int> counted_;
   std::vector<char> known_;                   // per state; empty: all
   std::vector<std::vector<double>> allowed_;  // per state: 0, or minus infinity
   std::vector<std::uint32_t> picked_;
   std::vector<std::size_t> ends_;
-  std::vector<double> scaled_, made_, half_;
+  std::vector<double> scaled_, made_, half_, means_;
   Table table_;
   Side side_;
   Scan scan_;

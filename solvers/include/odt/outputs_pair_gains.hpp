@@ -1,0 +1,49 @@
+// What splits of some rows gain, by each of many columns: kernels of `OutputPairs`.
+#pragma once
+
+#include <cstddef>
+
+#include "odt/outputs.hpp"
+
+namespace odt {
+
+// What both leaves of the best split of a side lose less than their rows one by one: of any rows,
+// and of those that leaves must hold.
+struct PairGains {
+  double free = -kUnbounded, sized = -kUnbounded;
+};
+
+// A sum over rows, one of the parts, is more than this in each leaf.
+struct PairSize {
+  std::size_t part;
+  double least;
+};
+
+// A loss beside the one that is made least, of the same outputs. A squared one has two kinds of
+// parts, weights and weighted targets. An absolute one is bounded from below by tangents, whose
+// parts are weights and weighted targets that are negative up to a threshold: |y - x| is no less
+// than y - x and x - y, whichever of the two is taken for a row.
+struct PairMeasure {
+  std::size_t part;  // the first
+  bool absolute;
+  static constexpr std::size_t kTangents = 6;  // per target
+};
+
+struct PairGainRow {
+  const double *left, *all;  // [part][stride], [part]
+  std::size_t stride, targets;
+  const PairMeasure* measure;
+  std::size_t measures;
+  const double *factor, *scale;  // [target], [measure][target]
+  const double* allowed;         // [stride]
+  double price, least, heavy;    // heavy: makes weights large
+  const PairSize* size;
+  std::size_t sizes;
+  double* out;
+};
+
+// What both leaves of a split on each column lose less than their rows one by one, minus infinity
+// where a leaf does not hold what it must; the most of it. `absolute`: whether a measure is.
+PairGains pair_gains(const PairGainRow& in, bool absolute);
+
+}  // namespace odt

@@ -1,0 +1,269 @@
+// What sums over pairs of cuts are made of: columns, numbers of rows, what leaves must hold.
+#include <algorithm>
+#include <cmath>
+
+#include "odt/lanes.hpp"
+#include "odt/outputs_pairs.hpp"
+
+namespace odt {
+namespace {
+
+// Rows lighter than this share of all rows together are too light for sums to tell them.
+constexpr double kLightest = 1e-9, kNothing = 1e-11;
+
+// Sums of whole numbers are exact below this.
+constexpr double kWhole = 4503599627370496.0;
+
+// Whether sums over pairs tell a loss, or what it is at least. Tangents do so for no difference
+// between groups.
+bool may_tell(const NumberMeasure& one) {
+  const auto positive = [](double part) { return part >= 0; };
+  return one.kind == MeasuredLoss::squared ||
+         (one.kind == MeasuredLoss::absolute &&
+          std::all_of(one.factor.begin(), one.factor.end(), positive) &&
+          std::all_of(one.weight.begin(), one.weight.end(), positive));
+}
+
+// The targets of the rows with weight that tangents change their sides at: all but the last one if
+// these are few.
+std::vector<double> thresholds(const NumberMeasure& one, const OutputRows& data, std::size_t t) {
+  std::vector<double> values;
+  for (std::uint32_t row : data.used)
+    if (one.weight[row] > 0) values.push_back(data.problem.target[row * data.targets + t]);
+  std::sort(values.begin(), values.end());
+  std::vector<double> distinct = values;
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  std::vector<double> found;
+  for (std::size_t k = 0; k < PairMeasure::kTangents && !values.empty(); ++k)
+    found.push_back(distinct.size() <= PairMeasure::kTangents + 1
+                        ? distinct[std::min(k, distinct.size() - 1)]
+                        : values[(k + 1) * values.size() / (PairMeasure::kTangents + 1)]);
+  found.resize(PairMeasure::kTangents, 0);
+  return found;
+}
+
+}  // namespace
+
+// ---- columns, and the numbers of rows
+
+OutputPairs::OutputPairs(const OutputRows& data, std::size_t leaf_rows) : data_(data) {
+  const OutputProblem& p = data.problem;
+  const std::size_t features = p.base.features;
+  if (p.loss != OutputLoss::squared || !data.free()) return;
+  double total = 0, lightest = kUnbounded;
+  for (std::uint32_t row : data.used) {
+    total += data.of(row)[kWeight];
+    lightest = std::min(lightest, data.of(row)[kWeight]);
+  }
+  if (!(lightest > kLightest * total)) return;  // a side without weight is one with rows
+  least_ = kNothing * total;
+  heavy_ = 1e300 / total;
+  for (std::uint32_t f = 0; f < features; ++f) {
+    const auto& counts = data.counts[f];
+    const std::size_t before = columns_.size();
+    for (std::uint32_t r = 1; r < p.base.distinct[f]; ++r)
+      if (counts[r] > counts[r - 1]) columns_.push_back({f, counts[r] - 1, r});
+    if (columns_.size() > kMost) return;
+    if (columns_.size() > before) first_.push_back(before);
+  }
+  if (columns_.size() < 2) return;
+  stride_ = (columns_.size() + kLanes - 1) / kLanes * kLanes;
+  find_sizes(leaf_rows);
+  free_parts_ = 1 + data.targets + counted_.size();
+  const auto& measures = p.model.measures;
+  measured_ = !measures.empty() && measures.size() <= kMostMeasures &&
+              std::all_of(measures.begin(), measures.end(), may_tell);
+  parts_ = free_parts_;
+  for (std::size_t m = 0; measured_ && m < measures.size(); ++m) {
+    measures_.push_back({parts_, measures[m].kind == MeasuredLoss::absolute});
+    tangents_ = tangents_ || measures_[m].absolute;
+    parts_ += measures_[m].absolute ? 2 * PairMeasure::kTangents * data.targets : 1 + data.targets;
+  }
+  own_ = parts_;
+  sums_ = own_ + 1 + (measured_ ? measures.size() : 0);
+  entries_ = sums_ + static_cast<std::size_t>(p.rules.sums);
+  if (p.base.rows * std::max(stride_, entries_) > kMostCells ||
+      columns_.size() * stride_ * parts_ > kMostCells)
+    return;
+  first_.push_back(columns_.size());
+  make_values();
+  ready_ = true;
+}
+
+// ---- what leaves must hold
+
+void OutputPairs::find_sizes(std::size_t leaf_rows) {
+  const std::size_t first = 1 + data_.targets;
+  if (leaf_rows > 1) {
+    const double one = data_.of(data_.used[0])[kWeight],
+                 least = static_cast<double>(leaf_rows) - 0.5;
+    const bool alike = std::all_of(data_.used.begin(), data_.used.end(), [&](std::uint32_t row) {
+      return data_.of(row)[kWeight] == one;
+    });
+    sizes_.push_back({alike ? 0 : first, alike ? least * one : least});
+    if (!alike) counted_.push_back(-1);
+  }
+  uniform_ = sizes_.size();
+  if (!data_.rules().any_strict()) return;
+  const bool told = find_conditions();
+  if (!told) {
+    sizes_.resize(uniform_);
+    while (!counted_.empty() && counted_.back() >= 0) counted_.pop_back();
+  }
+  find_known(told);
+}
+
+// The conditions on leaves behind strict states, as sizes: false where they are no such ones.
+bool OutputPairs::find_conditions() {
+  const NumberRules& rules = data_.rules();
+  if (!rules.strict(0)) return false;
+  for (int which : rules.leaf_rules[0]) {
+    const RowConditions& any = rules.leaf_conditions[at(which)];
+    if (any.size() != 1 || sizes_.size() == kMostSizes) return false;
+    double total = std::fabs(static_cast<double>(any[0].at_most));
+    for (std::uint32_t row : data_.used)
+      total += std::fabs(static_cast<double>(rules.value[row * at(rules.sums) + at(any[0].sum)]));
+    if (!(total < kWhole)) return false;
+    sizes_.push_back(
+        {1 + data_.targets + counted_.size(), -static_cast<double>(any[0].at_most) - 0.5});
+    counted_.push_back(any[0].sum);
+  }
+  return true;
+}
+
+// Strict states behind which the same is asked of all leaves and splits, and no more of paths than
+// behind the relaxed ones. `told`: whether sizes say what is asked.
+void OutputPairs::find_known(bool told) {
+  const NumberRules& rules = data_.rules();
+  const std::size_t states = rules.need.size(), columns = at(rules.columns);
+  for (std::size_t s = 0; s < states; ++s)
+    known_.push_back(!rules.strict(static_cast<int>(s)) ||
+                     (told && !rules.asks_cuts() && rules.need[s] == 0 &&
+                      rules.leaf_rules[s] == rules.leaf_rules[0] &&
+                      rules.split_rules[s] == rules.split_rules[0]));
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t s = 0; s < states; ++s)
+      for (std::size_t c = 0; c < columns && known_[s]; ++c) {
+        const int next = rules.next[s * columns + c],
+                  beside = rules.next[at(rules.relaxed[s]) * columns + c];
+        if (next < 0 ? beside < 0 : known_[at(next)] && rules.relax(next) == beside) continue;
+        known_[s] = 0;
+        changed = true;
+      }
+  }
+}
+
+bool OutputPairs::may_split(const std::vector<double>& all, int state) const {
+  const NumberRules& rules = data_.rules();
+  if (!rules.asks_split(state)) return true;
+  std::vector<Loss> sums(at(rules.sums));
+  for (std::size_t k = 0; k < sums.size(); ++k) sums[k] = std::llround(rule_sum(all, k));
+  return rules.split_holds(state, sums);
+}
+
+void OutputPairs::make_values() {
+  const OutputProblem& p = data_.problem;
+  const std::size_t blocks = stride_ / kLanes, rows = p.base.rows, targets = data_.targets;
+  values_.assign(rows * entries_, 0.0);
+  masks_.assign(rows * blocks, 0);
+  slots_.assign((first_.size() - 1) * rows, 0);
+  if (measured_) rounding_.assign(p.model.measures.size(), 0.0);
+  if (tangents_) weighed_.assign(rows, 0);
+  std::vector<std::vector<double>> turns;
+  for (std::size_t m = 0; m < measures_.size(); ++m)
+    for (std::size_t t = 0; t < targets; ++t)
+      turns.push_back(measures_[m].absolute ? thresholds(p.model.measures[m], data_, t)
+                                            : std::vector<double>{});
+  for (std::uint32_t row : data_.used) {
+    double* of = &values_[row * entries_];
+    const double* sums = data_.of(row);
+    of[0] = sums[kWeight];
+    for (std::size_t t = 0; t < targets; ++t) of[1 + t] = sums[kTargets + t];
+    for (std::size_t k = 0; k < counted_.size(); ++k)
+      of[1 + targets + k] =
+          counted_[k] < 0
+              ? 1
+              : -static_cast<double>(p.rules.value[row * at(p.rules.sums) + at(counted_[k])]);
+    of[own_] = sums[kOwn] - sums[kFloor];
+    for (std::size_t m = 0; m < rounding_.size(); ++m) {
+      const NumberMeasure& one = p.model.measures[m];
+      double* part = of + measures_[m].part;
+      if (measures_[m].absolute) {
+        weighed_[row] = weighed_[row] || one.weight[row] > 0;
+        for (std::size_t t = 0; t < targets; ++t) {
+          const double y = p.target[row * targets + t], d = y - data_.centre[t];
+          for (double turn : turns[m * targets + t]) {
+            const double sign = y > turn ? one.weight[row] : -one.weight[row];
+            *part++ = sign;
+            *part++ = sign * d;
+          }
+          rounding_[m] += one.factor[t] * one.weight[row] *
+                          (1e-11 * std::fabs(d) + 1e-14 * std::fabs(data_.centre[t]));
+        }
+        continue;
+      }
+      part[0] = one.weight[row];
+      for (std::size_t t = 0; t < targets; ++t) {
+        const double d = p.target[row * targets + t] - data_.centre[t];
+        part[1 + t] = one.weight[row] * d;
+        of[own_ + 1 + m] += one.factor[t] * one.weight[row] * d * d;
+      }
+      rounding_[m] += 1e-11 * std::fabs(of[own_ + 1 + m]);
+    }
+    for (std::size_t k = sums_; k < entries_; ++k)
+      of[k] = static_cast<double>(
+          p.rules.value[row * static_cast<std::size_t>(p.rules.sums) + k - sums_]);
+    for (std::size_t c = 0; c < columns_.size(); ++c)
+      if (data_.cells(columns_[c].feature)[row] <= columns_[c].cell)
+        masks_[row * blocks + c / kLanes] |= static_cast<std::uint8_t>(1 << (c % kLanes));
+    for (std::size_t k = 0; k + 1 < first_.size(); ++k)
+      for (std::size_t c = first_[k]; c < first_[k + 1]; ++c)
+        slots_[k * rows + row] += data_.cells(columns_[c].feature)[row] > columns_[c].cell;
+  }
+}
+
+// ---- absolute losses
+
+// Those that some absolute measure weighs.
+void OutputPairs::fill_rows(const Table& table, std::size_t column, bool low,
+                            std::vector<std::uint32_t>& found) const {
+  const std::uint32_t* cells = data_.cells(columns_[column].feature);
+  found.clear();
+  for (std::size_t i = 0; i < table.rows; ++i)
+    if (weighed_[table.row[i]] && (cells[table.row[i]] <= columns_[column].cell) == low)
+      found.push_back(table.row[i]);
+}
+
+void OutputPairs::measure(const Side& side, const std::uint32_t* rows, std::size_t n, int column,
+                          Sums& sums) {
+  const std::size_t targets = data_.targets;
+  const std::uint32_t* cells = column < 0 ? nullptr : data_.cells(columns_[at(column)].feature);
+  means_.resize(2 * targets);  // of both leaves
+  for (std::size_t t = 0; t < targets; ++t) {
+    double w = side.all[0], s = side.all[1 + t];
+    if (cells != nullptr) {
+      w = side.left[at(column)];
+      s = side.left[(1 + t) * stride_ + at(column)];
+      means_[targets + t] = (side.all[1 + t] - s) / (side.all[0] - w);
+    }
+    means_[t] = s / w;
+  }
+  for (std::size_t m = 0; m < measures_.size(); ++m) {
+    if (!measures_[m].absolute) continue;
+    const NumberMeasure& one = data_.problem.model.measures[m];
+    double total = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double w = one.weight[rows[i]];
+      if (w == 0) continue;
+      const bool right = cells != nullptr && cells[rows[i]] > columns_[at(column)].cell;
+      for (std::size_t t = 0; t < targets; ++t)
+        total += one.factor[t] * w *
+                 std::fabs(data_.problem.target[rows[i] * targets + t] - data_.centre[t] -
+                           means_[(right ? targets : 0) + t]);
+    }
+    sums.measure[m] = total;
+  }
+}
+
+}  // namespace odt
