@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import odtdsl
 from odtdsl.driver import pipeline
-from odtdsl.driver.alternatives import _Collected
+from odtdsl.driver.collected import Collected
 from odtdsl.interfaces.cli.main import app
 
 MODELS = Path(__file__).parent.parent / "models"
@@ -361,7 +361,7 @@ def test_lists_that_cannot_be_asked_for(spec, options):
 
 def test_an_interrupted_list_keeps_what_it_has(spec, monkeypatch):
     """Ctrl-C at the sixth tree, from inside the process."""
-    heard = _Collected.__call__
+    heard = Collected.__call__
     stops: list[int] = []
 
     def stop(self, raw, values, function):
@@ -370,7 +370,7 @@ def test_an_interrupted_list_keeps_what_it_has(spec, monkeypatch):
             os.kill(os.getpid(), signal.SIGINT)
         return heard(self, raw, values, function)
 
-    monkeypatch.setattr(_Collected, "__call__", stop)
+    monkeypatch.setattr(Collected, "__call__", stop)
     model = odtdsl.load(spec(HARD.replace("<= 4", "<= 3")))
     answer = model.alternatives(near="30 errors", most=10**6).to_json()
     assert (answer["status"], answer["complete"]) == ("optimal", False)

@@ -18,7 +18,8 @@ from test_every_term import MIXED, NAMES, ONE_DIRECTION, PLAIN, PLAIN_PATHS, Cas
 from tiny_tables import Model, TooMany
 
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.driver.alternatives import Alternative, Alternatives, alternatives
+from odtdsl.driver.alternatives import Alternatives, alternatives
+from odtdsl.driver.collected import Alternative
 from odtdsl.driver.near import parse_near
 from odtdsl.problem.ir.forms import Monotone
 

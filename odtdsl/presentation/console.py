@@ -20,7 +20,8 @@ from odtdsl.problem.ir.problem import DiagramSkeleton
 if TYPE_CHECKING:
     from odtdsl.auditor.audit import Audit, AuditLine, AuditOfRows
     from odtdsl.backends.steps import Step
-    from odtdsl.driver.alternatives import Alternative, Alternatives, Use
+    from odtdsl.driver.alternatives import Alternatives, Use
+    from odtdsl.driver.collected import Alternative
     from odtdsl.driver.comparison import Comparison
     from odtdsl.driver.pipeline import Plan
     from odtdsl.driver.result import Result, Stage
@@ -445,7 +446,7 @@ def listed(
 
     `only` how many there are. So many of the first trees as `told` were printed before.
     """
-    from odtdsl.driver.alternatives import FIRST_TREES
+    from odtdsl.driver.collected import FIRST_TREES
 
     if only and found.status == "optimal":
         yield from _counted_trees(found)

@@ -8,19 +8,19 @@
 // nothing with the solver. docs/explanation/certificates.md proves the rules that it applies, by
 // the names in capitals below; docs/reference/proof.md has the format. Here is the judgement:
 // STAIR, POINTS, LEAF, TWO, SPLIT, INTERVAL, and what is claimed in the end. The files beside it
-// read the problem, sort rows, try pairs of tests fast, and follow rules on whole trees.
+// read the problem, sort rows, try pairs of tests fast, follow rules on whole trees, and say what
+// was found.
 // Exit code: 0 certified (or sampled), 1 refused, 2 the files could not be read.
 #include "odtcheck_all.hpp"
 #include "odtcheck_two.hpp"
+#include "odtcheck_words.hpp"
 
 namespace {
 
-struct Checker {
+struct Checker : Done {
   const Problem& p;
   double share;  // of the depth-two checks that are made
   const unsigned char *at, *end;
-  std::set<string> rules;  // that were used
-  Int steps = 0, pairs = 0, skipped = 0;
   std::uint64_t dice = 88172645463325252ull;
 
   Int read() {
@@ -467,21 +467,6 @@ struct Checker {
   }
 };
 
-// How a check ended: what was done, what is claimed, and the verdict.
-int ended(const Problem& p, const Checker& check, const string& claims, const string& verdict) {
-  using Long = long long;
-  std::printf("steps: %lld, of them %lld %s", static_cast<Long>(check.steps),
-              static_cast<Long>(check.pairs),
-              p.ruled || p.all ? "tests of the root" : "checks of depth two");
-  if (check.skipped) std::printf(", %lld left out", static_cast<Long>(check.skipped));
-  std::printf("\nrules:");
-  for (const string& rule : check.rules) std::printf(" %s", rule.c_str());
-  if (!p.numbers.empty()) std::printf("\nwithin: a billionth of the loss of one leaf");
-  std::printf("\n%s%s: %s\n", claims.c_str(), check.skipped ? "sampled" : "certified",
-              verdict.c_str());
-  return 0;
-}
-
 // ALL: that some trees, or so many, are all that are no worse than claimed.
 int run_all(const Problem& p, Checker& check) {
   const View all = whole(p);
@@ -521,23 +506,15 @@ int run(const string& file, const string& text, const char* steps, const string&
   }
   std::printf("problem: %zu rows, %zu features, %zu classes, depth %d, at most %lld leaves\n",
               p.rows, p.features.size(), p.classes.size(), p.depth, static_cast<Long>(p.leaves));
-  Checker check{p,
+  Checker check{{},
+                p,
                 share,
                 reinterpret_cast<const unsigned char*>(steps),
-                reinterpret_cast<const unsigned char*>(file.data()) + file.size(),
-                {}};
+                reinterpret_cast<const unsigned char*>(file.data()) + file.size()};
   if (p.all) return run_all(p, check);
   const Held tree(p);
   const bool held = !p.tree.empty();
-  if (held) {
-    std::printf("tree: depth %d, %lld leaves", tree.depth, static_cast<Long>(tree.leaves));
-    for (size_t s = 0; s < p.stages.size(); ++s)
-      std::printf(", %s %s", p.stages[s].name.c_str(), shown(p, tree.stages[s]).c_str());
-    std::printf("\nvalues: %d", tree.depth);
-    for (Int value : tree.stages) std::printf(" %lld", static_cast<Long>(value));
-    std::printf("\n");
-    print_tree(p, p.tree[0], "  ", "");
-  }
+  if (held) tell(p, tree);
   View all = whole(p);
   // Depth first: the claim that all trees of the tree's depth are no better, and that of one level
   // less none keeps the rules.

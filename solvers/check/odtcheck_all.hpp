@@ -186,27 +186,4 @@ std::set<Told> listed(const Problem& p, const View& all, Int worst) {
   return named;
 }
 
-// What is claimed of all trees: how many there are, by the first stage.
-string told_all(const Problem& p, const std::map<Int, Int>& counts, Int total) {
-  string text = "claim: ", no_worse;
-  const Stage* first = nullptr;
-  size_t at = 0;
-  for (const Stage& s : p.stages) {
-    if (s.zero) continue;
-    if (!first) first = &s;
-    if (at < p.upto.size())
-      no_worse += (at ? ", then " : " no worse than ") + s.name + " " + std::to_string(p.upto[at]);
-    ++at;
-  }
-  text += std::to_string(total) + (total == 1 ? " tree" : " trees") + " of depth at most " +
-          std::to_string(p.depth) + (total == 1 ? " is" : " are") +
-          (no_worse.empty() ? " admitted" : no_worse) + "\n";
-  if (!p.idle) text += "claim: splits of two leaves of one class are left out\n";
-  std::map<Int, Int> by_first;
-  for (const auto& one : counts) by_first[first ? one.first / first->unit : 0] += one.second;
-  for (const auto& one : by_first)
-    text += "count: " + std::to_string(one.first) + " " + std::to_string(one.second) + "\n";
-  return text;
-}
-
 }  // namespace

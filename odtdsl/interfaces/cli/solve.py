@@ -44,7 +44,8 @@ from odtdsl.interfaces.cli.outputs import check_outputs, deliver, files_of, pict
 if TYPE_CHECKING:
     from odtdsl.backends.ledger import Ledger
     from odtdsl.compiler import Analysis
-    from odtdsl.driver.alternatives import Alternative, Alternatives
+    from odtdsl.driver.alternatives import Alternatives
+    from odtdsl.driver.collected import Alternative
     from odtdsl.driver.near import Near
     from odtdsl.driver.result import Result
     from odtdsl.insight.proofs.commands import Written
@@ -320,10 +321,10 @@ def _deliver(
 
 
 def _require_covered(analysis: Analysis) -> None:
-    from odtdsl.insight.proofs.covered import require_lists_covered
+    from odtdsl.insight.proofs.covered import require_covered
     from odtdsl.problem.terms.normalize import normalize
 
-    require_lists_covered(normalize(analysis.rows))
+    require_covered(normalize(analysis.rows), listing=True)
 
 
 def _ends(gap: str | None, until: str | None) -> dict[str, Any]:
