@@ -148,7 +148,8 @@ def of_cpsat(core: Core) -> Iterator[RawDiagram]:
         found = code.decode(run.true)
         assert isinstance(found, RawDiagram)
         yield found
-        program.forbid(structure(code.code, run.true))
+        ruled_out = [program._literals[-x] for x in structure(code.code, run.true)]
+        program.model.add_bool_or(ruled_out)
 
 
 def same_set(name: str, *, cpsat: bool) -> Counter[str]:

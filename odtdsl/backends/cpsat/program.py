@@ -234,10 +234,6 @@ class Program:
     def _domain(self, variable: Any) -> Any:
         return self.model.proto.variables[variable.index].domain
 
-    def forbid(self, literals: Iterable[int]) -> None:
-        """Not all of these are true."""
-        self.model.add_bool_or([self._literals[-x] for x in literals])
-
     def fix(self, values: Mapping[int, bool]) -> None:
         """Variables have these values, from now on."""
         for variable, value in values.items():

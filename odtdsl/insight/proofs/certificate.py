@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
-from odtdsl.insight.proofs.covered import require_covered, require_lists_covered
+from odtdsl.insight.proofs.covered import require_covered
 from odtdsl.insight.proofs.problem_text import (
     escaped,
     named_only,
@@ -178,7 +178,7 @@ def verify(analysis: Analysis, path: Path, sample: str | None = None) -> Checked
         analysis = of_rules(analysis, {name for name in names if escaped(name) in only})
     listing = "\nall\t" in theirs
     core = normalize(analysis.rows)
-    (require_lists_covered if listing else require_covered)(core)
+    require_covered(core, listing=listing)
     _same(theirs, problem_text(analysis.rows, only is not None), analysis)
     with tempfile.TemporaryDirectory() as folder:
         rows = Path(folder) / "rows.csv"

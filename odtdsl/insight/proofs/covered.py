@@ -29,31 +29,22 @@ FAST = 50
 """Without such rules depth two takes a part of the time."""
 
 
-def require_covered(core: Core) -> None:
-    """Raise P203, before any search, for what no certificate of `exact` covers."""
-    reasons = uncovered(core)
+def require_covered(core: Core, *, listing: bool = False) -> None:
+    """Raise P203, before any search, for what no certificate of `exact` covers.
+
+    `listing`: it is to be a certificate of a list of trees.
+    """
+    reasons = uncovered_lists(core) if listing else uncovered(core)
     if reasons:
-        raise error(
-            "P203",
-            "no certificate covers this problem yet",
-            notes=reasons,
-            helps=(
-                "`exact` proves its answer all the same: omit `--proof`, or `certify`",
-                "what certificates cover: docs/explanation/certificates.md",
-            ),
+        what, proven = (
+            ("lists of trees of ", "the list complete") if listing else ("", "its answer")
         )
-
-
-def require_lists_covered(core: Core) -> None:
-    """Raise P203, before any search, where no certificate covers a list of trees."""
-    reasons = uncovered_lists(core)
-    if reasons:
         raise error(
             "P203",
-            "no certificate covers lists of trees of this problem yet",
+            f"no certificate covers {what}this problem yet",
             notes=reasons,
             helps=(
-                "`exact` proves the list complete all the same: omit `--proof`, or `certify`",
+                f"`exact` proves {proven} all the same: omit `--proof`, or `certify`",
                 "what certificates cover: docs/explanation/certificates.md",
             ),
         )

@@ -168,7 +168,7 @@ def certify(
     analysis = Analysis(
         problem=rows.problem, rows=rows, test=None, warnings=(), table=rows.data.table
     )
-    covered.require_lists_covered(normalize(rows))
+    covered.require_covered(normalize(rows), listing=True)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "list.cert" if path is None else path
         write(analysis, found, file, deadline, named=bool(found.trees))

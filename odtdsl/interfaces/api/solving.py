@@ -288,11 +288,11 @@ def alternatives(
     analysis = analysed(spec, began, seconds, inputs)
     if proof is not None:
         from odtdsl.base.files import check_writable
-        from odtdsl.insight.proofs.covered import require_lists_covered
+        from odtdsl.insight.proofs.covered import require_covered
         from odtdsl.problem.terms.normalize import normalize
 
         check_writable(Path(proof))
-        require_lists_covered(normalize(analysis.rows))
+        require_covered(normalize(analysis.rows), listing=True)
     found = near_optimal.alternatives(
         analysis,
         near=near_of(near),

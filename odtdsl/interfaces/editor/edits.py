@@ -25,7 +25,6 @@ _OPEN = re.compile(
     r"\.\.\.|\{a, b|\((?:feature|group)\)|\b(?:NAME|TIME|EVENT|RULE|A then B|a before b)\b"
 )
 """What a person has still to fill in."""
-_EXAMPLE = re.compile(r"\b(?:such as|for example)\b")
 _OPTION = re.compile(r"(?:na|id|days|parts|decimal|thousands|separator|sheet)\b(?! *:)")
 _NUMBER = re.compile(r'"\s*([-+]?\d+(?:\.\d+)?)\s*"')
 _COMPARISONS = ("=", "!=", "<", "<=", ">", ">=", "==")
@@ -44,15 +43,6 @@ class Fix:
     def applied(self, text: str) -> str:
         """The whole text after the edit."""
         return text[: self.span.start] + self.text + text[self.span.end :]
-
-
-def to_write(advice: str) -> tuple[str, ...]:
-    """The texts that an advice says to write, without examples and what is to be filled in."""
-    word = _ADVICE.search(advice)
-    if word is None:
-        return ()
-    example = _EXAMPLE.search(advice)
-    return tuple(_pieces(advice[word.start() : None if example is None else example.start()]))
 
 
 def of_advice(outline: Outline, span: Span, advice: str) -> Iterator[Fix]:
