@@ -94,3 +94,21 @@ def test_what_is_lacking_is_told() -> None:
     assert one.rows == (y == "p").sum()
     with pytest.raises(OdtError, match="U609"):
         pickle.loads(pickle.dumps(tree)).audit(X, y, sensitive_features=sex)
+
+
+def test_outputs_in_another_order_are_refused() -> None:
+    X, y, _, _ = rows(4)
+    X = X[["a", "b"]]
+    gains = pd.DataFrame({"none": np.zeros(len(X)), "drug": np.where(y == "p", 2.0, -1.0)})
+    policy = odtdsl.OptimalPolicyTree(max_depth=1).fit(X, gains)
+    numbers = odtdsl.OptimalTreeRegressor(max_depth=1).fit(X, gains)
+    turned = gains[["drug", "none"]]
+    for measure in (policy.score, policy.audit, numbers.audit):
+        measure(X, gains)
+        with pytest.raises(ValueError, match="in that order: `none`, `drug`"):
+            measure(X, turned)
+    with pytest.raises(ValueError, match="in that order"):
+        policy.score(X, gains[["none"]])
+    assert policy.score(X, gains.to_numpy()) == policy.score(X, gains)
+    with pytest.raises(OdtError, match="two columns of the frame are named `a`"):
+        odtdsl.OptimalPolicyTree().fit(X, gains.set_axis(["a", "a"], axis=1))

@@ -27,7 +27,7 @@ from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.driver.overrides import Overrides
 from odtdsl.driver.scoring import TestScore, score
-from odtdsl.estimators.cells import Cells, masks, read_features, read_sensitive
+from odtdsl.estimators.cells import Cells, check_outputs, masks, read_features, read_sensitive
 from odtdsl.estimators.early import HeldOut, parted
 from odtdsl.estimators.new_rows import data_of
 from odtdsl.estimators.nodes import NodeFigures, figures
@@ -425,6 +425,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         """The columns of the target of other rows, by the names that they had in `fit`."""
         from sklearn.base import clone
 
+        check_outputs(y, getattr(self, "_outputs", ()))
         _, outputs = clone(self)._read_target(y, set())
         return dict(zip(names, outputs.values(), strict=True))
 

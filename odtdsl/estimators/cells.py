@@ -383,6 +383,39 @@ def read_numbers(y: Any) -> tuple[FloatArray, tuple[str, ...], bool]:
     return array, names, flat
 
 
+def outputs_of(y: Any) -> tuple[str, ...]:
+    """The names of the columns of a frame; nothing for what has none."""
+    if isinstance(y, np.ndarray):
+        return ()
+    import narwhals as nw
+
+    _check_names(y)
+    named: Any = nw.from_native(y, pass_through=True, allow_series=True)
+    return tuple(map(str, named.columns)) if isinstance(named, nw.DataFrame) else ()
+
+
+def check_outputs(y: Any, known: Sequence[str]) -> None:
+    """Refuse a frame whose columns are not those of `fit`, in their order: taken by place, it would
+    be measured wrongly without a word.
+
+    Parameters
+    ----------
+    y
+        Numbers of other rows than those of `fit`.
+    known
+        What `outputs_of` said in `fit`.
+
+    Raises
+    ------
+    ValueError
+        As scikit-learn does for the columns of `X`.
+    """
+    here = outputs_of(y)
+    if len(known) > 1 and here and here != tuple(known):
+        names = ", ".join(f"`{name}`" for name in known)
+        raise ValueError(f"the columns of y must be those of fit, in that order: {names}")
+
+
 def name_of(y: Any) -> str | None:
     """The name of a series or of a frame of one column."""
     if isinstance(y, np.ndarray):

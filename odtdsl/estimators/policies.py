@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from odtdsl.datasets.table import FloatArray
 from odtdsl.estimators.base import OptimalEstimator, free_name
-from odtdsl.estimators.cells import read_numbers
+from odtdsl.estimators.cells import check_outputs, outputs_of, read_numbers
 from odtdsl.estimators.problems import AUTO, EstimatorOptions, Target, only, spec_model
 from odtdsl.estimators.trees import TreeMethods
 from odtdsl.language import ast
@@ -113,6 +113,7 @@ min_samples_split, missing, time_limit, backend, random_state, n_jobs
     def _read_target(self, y: Any, taken: set[str]) -> tuple[Target, Mapping[str, Any]]:
         if self.by not in HELD:
             raise values.wrong("`by`", self.by, f"give one of {', '.join(HELD)}")
+        self._outputs = outputs_of(y)
         array, names, _ = read_numbers(y)
         named = hasattr(y, "columns") and len(names) > 1
         if array.shape[1] == 1:
@@ -155,7 +156,7 @@ min_samples_split, missing, time_limit, backend, random_state, n_jobs
         X
             As for `predict`.
         y : array-like or frame, shape (n_rows, n_choices) or (n_rows,)
-            Rewards (or losses), as for `fit`.
+            Rewards (or losses), as for `fit`; a frame has the columns of `fit`, in that order.
         sample_weight : array-like, shape (n_rows,), optional
             Weights of rows.
 
@@ -163,8 +164,14 @@ min_samples_split, missing, time_limit, backend, random_state, n_jobs
         -------
         float
             More is better.
+
+        Raises
+        ------
+        ValueError
+            Another number of columns than in `fit`, or other names.
         """
         chosen = self._chosen(X)
+        check_outputs(y, self._outputs)
         rewards, _, _ = read_numbers(y)
         check_consistent_length(chosen, rewards)
         if rewards.shape[1] == 1:

@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 
 from odtdsl.datasets.table import FloatArray
 from odtdsl.estimators.base import OptimalEstimator, free_name
-from odtdsl.estimators.cells import read_numbers
+from odtdsl.estimators.cells import outputs_of, read_numbers
 from odtdsl.estimators.problems import AUTO, EstimatorOptions, Target, only, spec_model
 from odtdsl.estimators.trees import TreeMethods
 from odtdsl.language import ast
@@ -32,6 +32,7 @@ class _Regressor(TreeMethods, RegressorMixin, OptimalEstimator):  # type: ignore
     )
 
     def _read_target(self, y: Any, taken: set[str]) -> tuple[Target, Mapping[str, Any]]:
+        self._outputs = outputs_of(y)
         array, names, self._flat = read_numbers(y)
         self.n_outputs_ = array.shape[1]
         said: ast.Target | None = only(spec_model(self.spec), ast.Target)
