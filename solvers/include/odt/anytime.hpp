@@ -17,6 +17,7 @@
 #include "odt/depth_two.hpp"
 #include "odt/dice.hpp"
 #include "odt/few_rows.hpp"
+#include "odt/perfect.hpp"
 #include "odt/root.hpp"
 #include "odt/search.hpp"
 
@@ -55,7 +56,7 @@ class Anytime {
   void run(int depth, Loss target, const SharedBest* others = nullptr);
   // The same in parts: `begin` first, then what grows trees, then one move after the other.
   void begin(int depth);
-  void first_trees(Loss target);
+  void first_trees(Loss target, bool perfect = false);
   void look_ahead(std::size_t segments, std::size_t width, std::size_t most);
   void step();
   // A tree to go on from, if it is better than the own one.
@@ -138,6 +139,12 @@ class Anytime {
   Grown::Ptr grow_below(View<R>& view, const Place& at, const Cut& cut, Loss upper, const How& how);
   Grown::Ptr look(View<R>& view, const Place& at, std::size_t segments, std::size_t width,
                   std::size_t most, Loss upper);
+  void look_for_perfect();
+  Grown::Ptr mend(View<R>& view, const Place& at, const Grown::Ptr& tree, std::uint64_t end);
+  Grown::Ptr perfect(View<R>& view, const Place& at, std::uint64_t end);
+  Grown::Ptr grown(const typename Perfect<R>::Two& tree) const;
+  Grown::Ptr grown(const typename Perfect<R>::Three& tree) const;
+  Grown::Ptr grown(const typename Perfect<R>::Stump& stump) const;
   std::vector<R> key_of(View<R>& view, const Place& at) const;
   void spare_memory();
   void forget();
@@ -176,6 +183,7 @@ class Anytime {
   Counters& counters_;
   DepthTwo<R> depth_two_;
   FewRows<R> few_rows_;
+  std::unique_ptr<Perfect<R>> perfect_;  // while trees without an error are looked for
   Search<R> exact_;
   Told told_;
   Dice dice_;

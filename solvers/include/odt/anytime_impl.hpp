@@ -448,9 +448,10 @@ void Anytime<R>::begin(int depth) {
   top_ = {0, depth, 0};
 }
 
-// A leaf, and growth by purity, without and with the best trees of depth two at the bottom.
+// A leaf, and growth by purity, without and with the best trees of depth two at the bottom; with
+// `perfect` a tree without an error, where one grown has few.
 template <class R>
-void Anytime<R>::first_trees(Loss target) {
+void Anytime<R>::first_trees(Loss target, bool perfect) {
   View<R>& root = *views_[0];
   const std::size_t cap = 2 * p_.features + 10, all = static_cast<std::size_t>(-1);
   offer(leaf(root, top_));
@@ -464,6 +465,8 @@ void Anytime<R>::first_trees(Loss target) {
     if (best_value_ <= target) return;
     offer(grow(root, top_, limit(), how));
     control_.grow_first(false);
+    if (perfect && target <= 0) look_for_perfect();
+    perfect = false;
   }
   if (top_.depth <= 2) offer(bottom(root, top_, limit(), {Impurity::gini, all, 0}));
 }
@@ -491,7 +494,7 @@ template <class R>
 void Anytime<R>::run(int depth, Loss target, const SharedBest* others) {
   begin(depth);
   const auto done = [&] { return best_value_ <= target; };
-  first_trees(target);
+  first_trees(target, true);
   if (depth <= 2) return;
   if (depth == 4) share_turns(false, spent());
   const std::uint64_t work = control_.work();
@@ -537,4 +540,5 @@ void Anytime<R>::share_turns(bool reaching, std::uint64_t improved_at) {
 }  // namespace odt
 
 #include "odt/anytime_moves_impl.hpp"
+#include "odt/anytime_perfect_impl.hpp"
 #include "odt/anytime_reach_impl.hpp"

@@ -95,6 +95,11 @@ class Turns {
     favoured_ = lane;
     times_ = times;
   }
+  // The lane that leads does so until so much work is done in all.
+  void keep(std::uint64_t work) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (leading_) until_ = std::max(until_.load(std::memory_order_relaxed), work);
+  }
   // Lane 0 keeps its turn until so much work is done in all, or until it has a bound.
   void wait_for_bound(std::uint64_t work) { patience_ = work; }
   // Lane 0 has a bound.
