@@ -20,7 +20,8 @@ from odtdsl.base import _engine
 class Outcome:
     """What one run took and found. `value` is evaluated on the training rows.
 
-    `answer` is the engine's, `raw` what else there is to say.
+    `answer` is the engine's, `raw` what else there is to say, `processor` the seconds of processor
+    time of a peer's fit where they are taken.
     """
 
     seconds: float
@@ -28,6 +29,7 @@ class Outcome:
     proven: bool
     bound: int | None = None
     answer: _engine.ClassAnswer | None = None
+    processor: float = 0.0
     raw: dict[str, Any] = field(default_factory=dict)
 
 
@@ -58,14 +60,17 @@ def contree(x: Array, y: Array, depth: int, limit: float, gap: int = 0) -> Outco
         key: value for key, value in model._parameter_constraints.items() if key != "max_gap"
     }
     frame, labels = pd.DataFrame(x), pd.Series(y)
-    start = time.perf_counter()
+    start, worked = time.perf_counter(), time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns where it met its limit
         model.fit(frame, labels)
-    seconds = time.perf_counter() - start
+    seconds, processor = time.perf_counter() - start, time.process_time() - worked
     errors = int((np.asarray(model.predict(frame)) != y).sum())
     return Outcome(
-        seconds=seconds, value=errors, proven=model._config.is_within_time_limit() and gap == 0
+        seconds=seconds,
+        processor=processor,
+        value=errors,
+        proven=model._config.is_within_time_limit() and gap == 0,
     )
 
 
