@@ -161,6 +161,25 @@ def test_repeated_texts_and_whole_numbers_are_read_as_each_cell_alone(
     assert infer_type(quick) == infer_type(replace(slow, by_value=quick.by_value))
 
 
+@pytest.mark.parametrize("letters", ["ab", "a b", "12. ", "\ud800a", "abcdefghijklmnop"])
+def test_arrays_of_texts_are_read_as_each_cell_alone(letters: str) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        texts = ["".join(rng.choice(list(letters), rng.integers(0, 3))) for _ in range(9)]
+        cells_ = [texts[place] for place in rng.integers(0, 9, rng.integers(1, 30))]
+        if any("\ud800" in text for text in cells_):
+            with pytest.raises(OdtError) as caught:
+                read_frame({"c": np.array(cells_)})
+            assert code_of(caught) == "D136"
+            continue
+        slow = column_from_texts("c", frames._texts("c", cells_), marks=Marks.of(()))
+        quick = read_frame({"c": np.array(cells_)}).columns["c"]
+        assert quick.texts.tolist() == slow.texts.tolist()
+        assert quick.missing.tolist() == slow.missing.tolist()
+        assert quick.blanks == slow.blanks
+        assert infer_type(quick) == infer_type(slow)
+
+
 def test_ranks_are_places_among_the_different_values() -> None:
     rng = np.random.default_rng(0)
     for _ in range(1000):
