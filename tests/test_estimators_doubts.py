@@ -106,3 +106,23 @@ def test_weights_under_rules_are_exact(kind: str) -> None:
         stage = fitted.result_.stages[0]
         assert stage.proven
         assert stage.value in (lost, lost / sum(exact)), stage.text
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "told"),
+    [
+        ("early_stopping", "no", "True or False"),
+        ("certify", "no", "True or False"),
+        ("n_iter_no_change", 0, "at least 1"),
+        ("n_iter_no_change", "few", "whole number"),
+        ("validation_fraction", 2, "between 0 and 1"),
+        ("cost_complexity", -0.1, "at least 0"),
+    ],
+)
+def test_a_parameter_out_of_range_is_refused_where_it_is_not_used_either(
+    name: str, given: object, told: str
+) -> None:
+    tree = odtdsl.OptimalTreeClassifier(max_depth=1).set_params(**{name: given})
+    with pytest.raises(odtdsl.OdtError, match=told) as raised:
+        tree.fit([[0], [1], [2], [3]], ["p", "p", "q", "q"])
+    assert f"`{name}`" in raised.value.diagnostics[0].message

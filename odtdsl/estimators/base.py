@@ -28,7 +28,7 @@ from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.driver.overrides import Overrides
 from odtdsl.driver.scoring import TestScore, score
 from odtdsl.estimators.cells import Cells, check_outputs, masks, read_features, read_sensitive
-from odtdsl.estimators.early import HeldOut, parted
+from odtdsl.estimators.early import HeldOut, parted, stops_early
 from odtdsl.estimators.new_rows import data_of
 from odtdsl.estimators.nodes import NodeFigures, figures
 from odtdsl.estimators.problems import (
@@ -125,7 +125,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         model, table, rounded = self._problem(X, y, sample_weight, sensitive_features)
         told, end = callback_task(self, X, y)
         held = None
-        if getattr(self, "early_stopping", False):
+        if stops_early(self):
             names, by_class = only(model, ast.Target).columns, hasattr(self, "classes_")
             table, held = parted(
                 table,
@@ -266,7 +266,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
             classes=classes_from_y(self.spec),
         )
         analysis = replace(analysis, warnings=(*analysis.warnings, *guessed, *rounded))
-        certify = getattr(self, "certify", False)
+        certify = bool(getattr(self, "certify", False))
         from odtdsl.insight.proofs.certify import checked, logged
 
         ledger, asked = logged(analysis) if certify else (None, Overrides())

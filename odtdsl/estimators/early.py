@@ -20,9 +20,45 @@ from odtdsl.driver.result import Result
 from odtdsl.estimators.new_rows import data_of
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.problem.ir.rows import Rows
+from odtdsl.words import values
 
 Values = tuple[Fraction, ...]
 Table = dict[str, Any]
+
+
+def stops_early(estimator: Any) -> bool:
+    """Whether an estimator asks for it; what it says of early stopping and certificates is checked
+    in any case, since a text such as `"no"` would count as true.
+
+    Raises
+    ------
+    OdtError
+        U401: no truth value, or no whole number of at least 1. U613: the share is none.
+    """
+    for name in ("early_stopping", "certify"):
+        said = getattr(estimator, name, False)
+        if not isinstance(said, bool | np.bool_):
+            raise values.wrong(f"`{name}`", said, "give True or False")
+    if not hasattr(estimator, "early_stopping"):
+        return False
+    patience = values.whole(estimator.n_iter_no_change, "`n_iter_no_change`")
+    if patience < 1:
+        raise values.wrong("`n_iter_no_change`", patience, "give a whole number of at least 1")
+    _check_share(estimator.validation_fraction)
+    return bool(estimator.early_stopping)
+
+
+def _check_share(share: Any) -> None:
+    if (
+        isinstance(share, bool)
+        or not isinstance(share, int | float | np.number)
+        or not 0 < share < 1
+    ):
+        raise error(
+            "U613",
+            f"`validation_fraction` must be a fraction of the rows, not {share!r}",
+            helps=("pass a number between 0 and 1, such as 0.1",),
+        )
 
 
 def parted(table: Table, target: str | None, share: Any, seed: int) -> tuple[Table, Table]:
@@ -43,12 +79,7 @@ def parted(table: Table, target: str | None, share: Any, seed: int) -> tuple[Tab
     OdtError
         U613: the share is none, or leaves no row on one side.
     """
-    if not isinstance(share, int | float | np.number) or not 0 < share < 1:
-        raise error(
-            "U613",
-            f"`validation_fraction` must be a fraction of the rows, not {share!r}",
-            helps=("pass a number between 0 and 1, such as 0.1",),
-        )
+    _check_share(share)
     n_rows = len(next(iter(table.values())))
     codes = np.zeros(n_rows, dtype=np.int64)
     if target is not None:

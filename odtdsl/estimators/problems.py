@@ -368,12 +368,16 @@ def _objective(model: Model, options: EstimatorOptions, target: Target) -> None:
         _minimize(model, options.objective, _model_loss(model, target))
         said = only(model, ast.Objective)
     assert said is not None, "an objective has just been added"
+    per_leaf = values.literal_number(options.price, "`cost_complexity`")
+    if options.price < 0:
+        helps = "give a price of at least 0: a negative one asks for useless splits"
+        raise values.wrong("`cost_complexity`", options.price, helps)
     if options.price:
         first = said.stages[0]
         per = "leaves" if options.widths is None else "splits"
         price = ast.Binary(
             op="*",
-            left=values.literal_number(options.price, "`cost_complexity`"),
+            left=per_leaf,
             right=ast.Name(name=per),
         )
         measure = ast.Binary(
