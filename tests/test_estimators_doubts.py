@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -126,3 +127,22 @@ def test_a_parameter_out_of_range_is_refused_where_it_is_not_used_either(
     with pytest.raises(odtdsl.OdtError, match=told) as raised:
         tree.fit([[0], [1], [2], [3]], ["p", "p", "q", "q"])
     assert f"`{name}`" in raised.value.diagnostics[0].message
+
+
+@pytest.mark.parametrize(
+    ("labels", "kept"),
+    [
+        (pd.array([True, True, False, False], dtype="boolean"), [False, True]),
+        (pd.array([3, 3, 2**60, 2**60], dtype="Int64"), [3, 2**60]),
+        (pd.Series([1, 1, 2, 2], dtype="int64[pyarrow]"), [1, 2]),
+        (pd.Series([True, True, False, False], dtype="bool[pyarrow]"), [False, True]),
+    ],
+)
+def test_labels_that_could_be_missing_come_back_as_they_were(labels: Any, kept: list[Any]) -> None:
+    X = [[0], [1], [2], [3]]
+    tree = odtdsl.OptimalTreeClassifier(max_depth=1).fit(X, labels)
+    assert tree.classes_.tolist() == kept
+    assert [type(one) for one in tree.classes_.tolist()] == [type(one) for one in kept]
+    assert tree.predict(X).tolist() == list(labels)
+    assert tree.score(X, labels) == 1
+    assert tree.audit(X, labels).errors == 0

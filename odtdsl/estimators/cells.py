@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import issparse
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import check_array, column_or_1d
 
 from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.datasets.cells import number_of, reading
@@ -253,6 +253,19 @@ def _of_objects(array: Array, known: Mapping[str, Kind] | None) -> Cells:
 def _array_names(width: int) -> list[str]:
     """Names of columns that have none, as scikit-learn makes them up."""
     return [f"x{i}" for i in range(width)]
+
+
+def column_of(y: Any) -> npt.NDArray[Any]:
+    """`y` as a column, with a warning if it has two dimensions.
+
+    What pandas keeps as truth values or whole numbers that could be missing (`boolean`, `Int64`,
+    Arrow's) stays so; through scikit-learn they would all come as floats.
+    """
+    plain = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
+    if plain is not None and plain.kind in "biu" and not y.isna().any():
+        y = y.to_numpy(dtype=plain)
+    column: npt.NDArray[Any] = column_or_1d(y, warn=True)
+    return column
 
 
 def check_labels(y: npt.NDArray[Any]) -> None:

@@ -11,12 +11,11 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
 from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.datasets.writing import objects
 from odtdsl.estimators.base import OptimalEstimator, free_name
-from odtdsl.estimators.cells import check_labels, labels_of, name_of
+from odtdsl.estimators.cells import check_labels, column_of, labels_of, name_of
 from odtdsl.estimators.problems import (
     AUTO,
     EstimatorOptions,
@@ -40,7 +39,7 @@ class _Classifier(ClassifierMixin, OptimalEstimator):  # type: ignore[misc]
 
     def _read_target(self, y: Any, taken: set[str]) -> tuple[Target, Mapping[str, Any]]:
         name = name_of(y)
-        column = column_or_1d(y, warn=True)
+        column = column_of(y)
         check_labels(column)
         whole = column.dtype.kind in "biu"
         if not whole:
@@ -69,7 +68,7 @@ class _Classifier(ClassifierMixin, OptimalEstimator):  # type: ignore[misc]
 
     def _other_targets(self, y: Any, names: Sequence[str]) -> dict[str, Any]:
         """Cells of the classes of `fit`, which need not all be there; others are refused later."""
-        column = column_or_1d(y, warn=True)
+        column = column_of(y)
         check_labels(column)
         known = dict(zip(self.classes_.tolist(), labels_of(self.classes_), strict=True))
         cells = np.empty(len(column), dtype=object)
