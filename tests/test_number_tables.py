@@ -37,6 +37,8 @@ class Trees:
     fewest: Array
     most: Array
     narrowest: Array  # rows of the smallest split
+    lacking: Array  # whether some path does not test x0
+    shortest: Array  # tests of the shortest path
     guarded: Array  # whether all leaves with a row of the group have three rows
 
 
@@ -70,6 +72,8 @@ class World:
             fewest=np.array([g.sum()]),
             most=np.array([g.sum()]),
             narrowest=np.array([len(self.weights) + 1]),
+            lacking=np.ones(1, dtype=bool),
+            shortest=np.zeros(1, dtype=int),
             guarded=np.array([not g.any() or len(rows) >= 3]),
         )
 
@@ -127,6 +131,8 @@ class World:
             fewest=least("fewest"),
             most=np.maximum(a.most[pairs[0]], b.most[pairs[1]]),
             narrowest=np.minimum(least("narrowest"), len(rows)),
+            lacking=both("lacking") & (k > 0),
+            shortest=1 + least("shortest"),
             guarded=least("guarded"),
         )
 
@@ -176,6 +182,8 @@ def drawn(rng: random.Random, of: World, all_trees: Trees) -> tuple[str, Array]:
         "gap",
         "either",
         "paths",
+        "each",
+        "length",
         "away",
         "away",
         "all away",
@@ -194,6 +202,10 @@ def drawn(rng: random.Random, of: World, all_trees: Trees) -> tuple[str, Array]:
         if rng.random() < 0.5:
             return "same_leaf(0, 1)", ~all_trees.parted
         return "different_leaf(0, 1)", all_trees.parted
+    if kind == "each":
+        return "forall path: uses(x0)", ~all_trees.lacking
+    if kind == "length":
+        return "forall path: length >= 2", all_trees.shortest >= 2
     if kind == "paths":
         return "forall path: not (uses(x0) and uses(x1))", ~all_trees.together
     if kind == "all":

@@ -40,6 +40,7 @@ RULES = {
     "loss of a group": "mse(g) <= {most}",
     "same leaf": "same_leaf(1, 2)",
     "absolute loss of a group": "mae(g) <= {away}",
+    "loss of a group, uses": "mse(g) <= {most}\nrule used: forall path: uses({a})",
     "loss of a group, leaf size": "mse(g) <= {most}\nrule sized: forall leaf: size >= 5%",
     "absolute loss of a group, leaf size": "mae(g) <= {away}\nrule sized: forall leaf: size >= 5%",
     "expected cost, leaf size": "expected_cost <= 2\nrule sized: forall leaf: size >= 5%",

@@ -131,24 +131,29 @@ bool OutputPairs::find_conditions() {
   return true;
 }
 
-// Strict states behind which the same is asked of all leaves and splits, and no more of paths than
-// behind the relaxed ones. `told`: whether sizes say what is asked.
+// Strict states behind which the same is asked of all leaves and splits, and those of which no more
+// is asked of paths than behind the relaxed ones. `told`: whether sizes say what is asked.
 void OutputPairs::find_known(bool told) {
   const NumberRules& rules = data_.rules();
   const std::size_t states = rules.need.size(), columns = at(rules.columns);
-  for (std::size_t s = 0; s < states; ++s)
-    known_.push_back(!rules.strict(static_cast<int>(s)) ||
-                     (told && !rules.asks_cuts() && rules.need[s] == 0 &&
-                      rules.leaf_rules[s] == rules.leaf_rules[0] &&
+  for (std::size_t s = 0; s < states; ++s) {
+    const bool strict = rules.strict(static_cast<int>(s));
+    known_.push_back(!strict ||
+                     (told && !rules.asks_cuts() && rules.leaf_rules[s] == rules.leaf_rules[0] &&
                       rules.split_rules[s] == rules.split_rules[0]));
+    alike_.push_back(!strict || rules.need[s] == 0);
+  }
   for (bool changed = true; changed;) {
     changed = false;
     for (std::size_t s = 0; s < states; ++s)
-      for (std::size_t c = 0; c < columns && known_[s]; ++c) {
+      for (std::size_t c = 0; c < columns; ++c) {
         const int next = rules.next[s * columns + c],
                   beside = rules.next[at(rules.relaxed[s]) * columns + c];
-        if (next < 0 ? beside < 0 : known_[at(next)] && rules.relax(next) == beside) continue;
-        known_[s] = 0;
+        const bool known = next < 0 || known_[at(next)],
+                   alike = next < 0 ? beside < 0 : alike_[at(next)] && rules.relax(next) == beside;
+        if ((known || !known_[s]) && (alike || !alike_[s])) continue;
+        known_[s] = known_[s] && known;
+        alike_[s] = alike_[s] && alike;
         changed = true;
       }
   }

@@ -232,12 +232,34 @@ const double* OutputPairs::allowed(int state) {
   if (open.empty()) {
     open.assign(stride_, -kUnbounded);
     for (std::size_t c = 0; c < columns_.size(); ++c)
-      if (data_.rules().after(state, columns_[c].feature) >= 0) open[c] = 0;
+      if (const int next = data_.rules().after(state, columns_[c].feature);
+          next >= 0 && data_.rules().ends(next))
+        open[c] = 0;
   }
   return open.data();
 }
 
 // ---- the best trees
+
+// The least of trees under relaxed rules, whose leaves may hold any rows.
+double OutputPairs::relaxed_least(const Table& table, int state) {
+  const double price = data_.problem.leaf_price;
+  double least = std::max(own(table.all, {}) - leaf_gain(table.all, {}), price);
+  gains_.resize(stride_);
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const int next = data_.rules().after(state, columns_[c].feature);
+    if (next < 0 || !parts_rows(table, c)) continue;
+    double total = 0;
+    for (std::size_t s = 0; s < 2; ++s) {
+      enter(table, c, s == 0, true, side_);
+      const double most =
+          std::max(gains(side_, next, {}, gains_.data()).free, leaf_gain(side_.all, {}));
+      total += std::max(own(side_.all, {}) - most, price);
+    }
+    least = std::min(least, total);
+  }
+  return least;
+}
 
 void OutputPairs::scan(const Table& table, int state, const Mix& mix, Scan& out) {
   const double price = mix.measure.empty() ? mix.loss * data_.problem.leaf_price : -kUnbounded;
@@ -249,10 +271,8 @@ void OutputPairs::scan(const Table& table, int state, const Mix& mix, Scan& out)
   out.column = -1;
   const bool splits = may_split(table.all, state);
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    const double weight = table.ones[c];
-    if (!(weight > least_ && table.all[0] - weight > least_)) continue;
     const int next = data_.rules().after(state, columns_[c].feature);
-    if (next < 0) continue;
+    if (next < 0 || !parts_rows(table, c)) continue;
     double free = 0;
     for (std::size_t s = 0; s < 2; ++s) {
       enter(table, c, s == 0, true, side_);
@@ -273,6 +293,8 @@ void OutputPairs::scan(const Table& table, int state, const Mix& mix, Scan& out)
       out.column = static_cast<int>(c);
     }
   }
+  if (mix.measure.empty() && !alike_.empty() && !alike_[at(state)])
+    out.free = relaxed_least(table, data_.rules().relax(state));
 }
 
 OutputPairs::Tree OutputPairs::tree(const Table& table, int state, const Mix& mix, const Scan& scan,

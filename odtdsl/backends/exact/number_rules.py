@@ -238,7 +238,7 @@ def tells_at_once(core: Core) -> bool:
 
     It meets good ones at once then, and needs none to begin with.
     """
-    if deepest_of(core)[0] > 3 or asks_cuts(core) or not all(map(_told_by_sums, taken(core))):
+    if deepest_of(core)[0] > 3 or asks_cuts(core) or not all(map(_told_of_pairs, taken(core))):
         return False
     losses = [stage.loss for stage in core.objective if isinstance(stage, RegressionStage)]
     if any(loss.kind != "squared" for loss in losses) or feasible_set(core) is not None:
@@ -247,8 +247,11 @@ def tells_at_once(core: Core) -> bool:
     return tests <= MOST_TOLD and core.n_rows * tests <= MOST_TOLD_CELLS
 
 
-def _told_by_sums(clause: Clause) -> bool:
-    """Whether a rule asks of every leaf how large one sum over its rows is, or of every split."""
+def _told_of_pairs(clause: Clause) -> bool:
+    """Whether a rule is one on paths, or asks of every leaf how large one sum over its rows is, or
+    of every split."""
+    if not _of_rows(clause):
+        return True
     alone = clause.scope is Scope.SPLIT or len(clause.literals) == 1
     return (
         clause.scope in (Scope.LEAF, Scope.SPLIT)

@@ -95,7 +95,7 @@ class OutputPairs {
   bool leaf_holds(const std::vector<double>& all, int state) const {
     for (std::size_t k = 0; k < sizes(state); ++k)
       if (!(all[sizes_[k].part] > sizes_[k].least)) return false;
-    return true;
+    return data_.rules().ends(state);
   }
   // The tree that a scan has found.
   struct Tree {
@@ -139,6 +139,11 @@ class OutputPairs {
   const double* allowed(int state);
   PairGains gains(const Side& side, int state, const Mix& mix, double* out);
   double least_lost(std::size_t m, const std::vector<double>& all) const;
+  double relaxed_least(const Table& table, int state);
+  bool parts_rows(const Table& table, std::size_t column) const {
+    const double weight = table.ones[column];
+    return weight > least_ && table.all[0] - weight > least_;
+  }
   double leaf_gain(const std::vector<double>& all, const Mix& mix) const;
   bool may_split(const std::vector<double>& all, int state) const;
   std::size_t sizes(int state) const {
@@ -169,11 +174,11 @@ class OutputPairs {
   std::vector<PairSize> sizes_;
   std::size_t uniform_ = 0;
   std::vector<int> counted_;
-  std::vector<char> known_;                   // per state; empty: all
+  std::vector<char> known_, alike_;           // per state; empty: all
   std::vector<std::vector<double>> allowed_;  // per state: 0, or minus infinity
   std::vector<std::uint32_t> picked_;
   std::vector<std::size_t> ends_;
-  std::vector<double> scaled_, made_, half_, means_;
+  std::vector<double> scaled_, made_, half_, means_, gains_;
   Table table_;
   Side side_;
   Scan scan_;
