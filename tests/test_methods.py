@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+import odtdsl
+from odtdsl.auditor.results import Audit
 from odtdsl.base import methods
-from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.driver.alternatives import Alternatives
 from odtdsl.driver.comparison import Comparison
 from odtdsl.driver.pipeline import Plan
 from odtdsl.driver.result import Result
+from odtdsl.driver.scoring import TestScore
 from odtdsl.insight.explanations.curves import Curve
 from odtdsl.insight.explanations.explanation import Explanation
 from odtdsl.insight.tuning.result import Tuning
@@ -21,7 +24,9 @@ from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
 
 OF = {
-    "OdtError": (OdtError,),
+    "Audit": (Audit,),
+    "Diagnostic": (Diagnostic,),
+    "TestScore": (TestScore,),
     "Model": (Tree, Diagram),
     "Result": (Result,),
     "Explanation": (Explanation,),
@@ -80,3 +85,22 @@ def test_values_print_as_their_commands_do() -> None:
         (model.alternatives(), "tree 1: 1; 2 leaves"),
     ):
         assert str(told).startswith(first), str(told)
+
+
+def test_what_calls_return_is_printed_for_people() -> None:
+    rows = {"age": [20, 30, 40, 50] * 3, "one": [1] * 12, "ill": ["no", "no", "yes", "yes"] * 3}
+    text = "data frame target ill tree depth <= 1 minimize errors rule big: forall leaf: size >= 2"
+    result = odtdsl.solve(text, frame=rows, test_frame=rows)
+    audit = odtdsl.audit(result, text, frame=rows)
+    assert str(audit) == str(result.audit)
+    assert str(audit) in str(result)
+    assert "forall leaf: size >= 2" in str(audit)
+    shown = str(result.test)
+    assert shown.startswith("test: 0 errors on 12 rows, accuracy 100.00%")
+    assert "always predicting no: 6 errors" in shown
+    assert "forall leaf: size >= 2" in shown
+    (doubt,) = odtdsl.check(text, frame=rows)
+    assert str(doubt).startswith("warning[D213]: no split can test `one`")
+    assert "write `drop one`" in str(doubt)
+    tuned = odtdsl.tune(text, {"depth": [0, 1]}, frame=rows, cv=2)
+    assert "chosen: depth 1" in str(tuned)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from odtdsl.base.frozen import dataclass
+from odtdsl.base.methods import method
 from odtdsl.base.numbers import as_number
 
 
@@ -76,6 +77,10 @@ class Audit:
     def holds(self) -> bool:
         """Whether every line holds; soft lines may fail."""
         return all(line.holds or line.soft for line in self.lines)
+
+    def __str__(self) -> str:
+        """The table that `odt audit` prints."""
+        return cast(str, method("Audit.__str__")(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

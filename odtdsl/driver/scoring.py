@@ -6,12 +6,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from odtdsl.auditor.audit import AuditOfRows, audit_rows, values_of
 from odtdsl.auditor.results import audit_to_json
 from odtdsl.base.diagnostics.model import Diagnostic, error
 from odtdsl.base.frozen import dataclass
+from odtdsl.base.methods import method
 from odtdsl.base.numbers import as_number
 from odtdsl.base.tasks import Part
 from odtdsl.predictors.predictor import Predictor
@@ -87,6 +88,10 @@ class TestScore:
     baseline: TestScore | None = field(default=None, compare=False, repr=False)
     predicts: tuple[Value, ...] = ()
     measures: tuple[tuple[str, float], ...] = ()
+
+    def __str__(self) -> str:
+        """The measures, those of the best constant, and the table of the rules."""
+        return cast(str, method("TestScore.__str__")(self))
 
     @property
     def accuracy(self) -> float | None:

@@ -7,7 +7,7 @@ from odtdsl.base.methods import register
 
 register(
     {
-        "OdtError.__str__": "odtdsl.base.diagnostics.render:render_text",
+        "Diagnostic.__str__": "odtdsl.base.diagnostics.render:render_text",
         "Model.save": "odtdsl.predictors.saving:save",
         "Model.__str__": "odtdsl.presentation.console:model_text",
         "Model.to_svg": "odtdsl.presentation.pictures.svg:to_svg",
@@ -21,12 +21,15 @@ register(
         "Result.certify": "odtdsl.insight.proofs.certify:certify",
         "Result.why": "odtdsl.insight.counterfactuals:why",
         "Explanation.__str__": "odtdsl.presentation.explanations:explanation_text",
+        "Audit.__str__": "odtdsl.presentation.console:audit_text",
+        "TestScore.__str__": "odtdsl.presentation.console:test_text",
         "Plan.__str__": "odtdsl.presentation.console:plan_text",
         "Comparison.__str__": "odtdsl.presentation.console:comparison_text",
         "Alternatives.__str__": "odtdsl.presentation.console:alternatives_text",
         "Alternatives.certify": "odtdsl.insight.proofs.listing:certify",
         "Curve.__str__": "odtdsl.presentation.explanations:curve_text",
         "Curve.to_svg": "odtdsl.presentation.charts.curve:to_svg",
+        "Tuning.__str__": "odtdsl.presentation.tuning:text",
         "Tuning.to_svg": "odtdsl.presentation.charts.tuning:to_svg",
     }
 )

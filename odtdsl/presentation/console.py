@@ -158,6 +158,23 @@ def result_text(result: Result) -> str:
     return "\n".join(answer(result, missing=missing))
 
 
+def audit_text(audit: Audit) -> str:
+    """An audit as `odt audit` prints it: a table of the rules."""
+    return "\n".join(audited(audit))
+
+
+def test_text(test: TestScore) -> str:
+    """How a model does on other rows, and every rule there."""
+    lines = [test_line(test)]
+    if test.baseline is not None:
+        lines.append(f"{constant_name(test.baseline)}: {_figures(test.baseline)}")
+    if test.outputs is not None:
+        lines.append(_outputs_line(test.outputs))
+    if test.audit is not None and test.audit.lines:
+        lines += ["", *audited_test(test.audit)]
+    return "\n".join(lines)
+
+
 def decoded(result: Result, name: str, *, missing: MissingShown = False) -> Iterator[str]:
     """A model that was read from another solver's answer, its values and its audit."""
     assert result.model is not None, "it is decoded"

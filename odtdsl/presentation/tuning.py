@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from odtdsl.insight.tuning.result import Trial, Tuning
 
 
+def text(tuning: Tuning) -> str:
+    """What `odt tune` prints before the tree: settings, choice, estimate."""
+    return "\n".join(lines(tuning))
+
+
 def lines(tuning: Tuning) -> Iterator[str]:
     """The settings as a table, the choice, and the estimate of nested selection."""
     head = (*tuning.names, tuning.measure, "splits", "proven", "seconds", "")

@@ -48,6 +48,10 @@ class Diagnostic:
     helps: tuple[str, ...] = ()
     source: Source | None = None
 
+    def __str__(self) -> str:
+        """The message with its place and what to write instead, as `OdtError` shows it."""
+        return str(method("Diagnostic.__str__")(self))
+
 
 class OdtError(Exception):
     """One or more diagnostics that stop the work. `str()` renders them as plain text."""
@@ -57,8 +61,7 @@ class OdtError(Exception):
         super().__init__(self.diagnostics)
 
     def __str__(self) -> str:
-        render_text = method("OdtError.__str__")
-        return "\n\n".join(render_text(diagnostic) for diagnostic in self.diagnostics)
+        return "\n\n".join(map(str, self.diagnostics))
 
 
 def shortened(text: str, most: int = 40) -> str:

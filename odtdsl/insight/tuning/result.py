@@ -158,6 +158,10 @@ class Tuning:
         """The score without its direction."""
         return self.score.removeprefix("maximize ")
 
+    def __str__(self) -> str:
+        """What `odt tune` prints: the settings with their scores, the choice, the estimate."""
+        return cast(str, method("Tuning.__str__")(self))
+
     @property
     def model(self) -> Any:
         """The tree or diagram of the chosen setting, on all training rows; None without one."""
