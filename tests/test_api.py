@@ -369,3 +369,33 @@ def test_what_is_no_tree_is_told(tmp_path: Path) -> None:
         with pytest.raises(OdtError) as caught:
             odtdsl.audit(wrong, model())  # type: ignore[arg-type]
         assert codes(caught) == [code]
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda one: one.solve(progress=3), "a function of one argument"),
+        (lambda one: one.alternatives(progress=3), "a function of one argument"),
+        (lambda one: one.solve(memory=4), 'such as "4 GB"'),
+        (lambda one: one.curve("robust", jobs=0), "-1 for one per processor"),
+        (lambda one: one.curve("robust", points=0), "at least 1"),
+        (lambda one: odtdsl.tune(one, {"depth": [1, 2]}, jobs=0), "-1 for one per processor"),
+        (lambda one: one.explain(most=0), "at least 1"),
+        (lambda one: one.explain(deeper=-1), "at least 0"),
+        (lambda one: one.compare(backends="exact"), "a list"),
+        (lambda one: one.compare(backends=[3]), "its name"),
+        (lambda one: one.decode(3), "a file, literals or values"),
+    ],
+)
+def test_a_call_of_a_wrong_kind_says_what_to_write(call: Any, told: str) -> None:
+    with pytest.raises(OdtError) as caught:
+        call(model())
+    assert codes(caught) == ["U401"]
+    assert told in caught.value.diagnostics[0].helps[0]
+
+
+def test_a_time_limit_by_any_other_name_is_within() -> None:
+    for name in ("timelimit", "time_limit", "time_out"):
+        given: dict[str, Any] = {name: 3}
+        with pytest.raises(TypeError, match="did you mean 'within'"):
+            model().solve(**given)

@@ -105,6 +105,20 @@ def whole(value: object, place: str) -> int:
     return int(literal_number(found, place).value)
 
 
+def at_least(value: object, least: int, place: str) -> int:
+    """A whole number that is not too small.
+
+    Raises
+    ------
+    OdtError
+        U401: it is none, or below `least`.
+    """
+    found = whole(value, place)
+    if found < least:
+        raise wrong(place, value, f"give a whole number of at least {least}")
+    return found
+
+
 def label(value: object, place: str = "a label") -> ast.Text | ast.Number:
     """A class, level or cell; a truth value is the text that data frames are read as.
 

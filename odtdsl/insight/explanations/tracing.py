@@ -376,13 +376,13 @@ def _stopping(interrupted: Callable[[], bool]) -> Iterator[Stop]:
 
 def _in_parallel(walk: _Walk, most: int, jobs: int) -> Iterator[Part]:
     """The parts of the range, walked at the same time."""
-    from joblib import Parallel, delayed
+    from joblib import Parallel, delayed, effective_n_jobs
 
     first = walk.best_at(None, beyond=False)
     if not isinstance(first, Point):
         yield Part(points=(), ended=first, searches=walk.searches, note=walk.note)
         return
-    cuts = _cuts(walk.bounded, first.measure, PARTS_PER_JOB * jobs)
+    cuts = _cuts(walk.bounded, first.measure, PARTS_PER_JOB * effective_n_jobs(jobs))
     starts = [_Start(point=first), *(_Start(bound=cut) for cut in cuts)]
     yield Part(points=(), ended=None, searches=walk.searches)
     yield from Parallel(n_jobs=jobs, return_as="generator")(

@@ -7,8 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Unpack
 
 from odtdsl.interfaces.api.inputs import Inputs
-from odtdsl.interfaces.api.options import analysed, limits_of
+from odtdsl.interfaces.api.options import analysed, limits_of, processes_of
 from odtdsl.interfaces.api.reading import ModelLike, spec_of
+from odtdsl.words import values
 from odtdsl.words.values import Numeric
 
 if TYPE_CHECKING:
@@ -82,8 +83,8 @@ def explain(
         backend=using,
         seconds=seconds,
         memory_bytes=memory_bytes,
-        most=most,
-        deeper=deeper,
+        most=values.at_least(most, 1, "`most`"),
+        deeper=values.at_least(deeper, 0, "`deeper`"),
         began=began,
     )
 
@@ -116,7 +117,7 @@ def curve(
     points
         At most so many, from the loosest bound.
     jobs
-        Processes, by joblib; the points do not depend on it.
+        Processes, by joblib, -1 for one per processor; the points do not depend on it.
     inputs
         As in `Inputs`.
 
@@ -154,8 +155,8 @@ def curve(
         backend=using,
         seconds=seconds,
         memory_bytes=memory_bytes,
-        points=points,
-        jobs=jobs,
+        points=values.at_least(points, 1, "`points`"),
+        jobs=processes_of(jobs),
         began=began,
     )
 

@@ -212,6 +212,8 @@ def decode(
             bounds=bounds,
             weighted=weighted,
         )
+    if not isinstance(assignment, Iterable):
+        raise values.wrong("the answer", assignment, "pass a file, literals or values")
     analysis = spec_of(spec).analyse(**inputs)
     if isinstance(assignment, Mapping):
         ask = programs.Ask(variant=variant(model=model), bounds=bounds, weighted=weighted)

@@ -41,7 +41,7 @@ class Inputs(TypedDict, total=False):
     settings: Mapping[str, Setting] | None
 
 
-_LIMITS = {"seconds", "time", "time_limit", "timeout", "max_time", "limit"}
+_LIMITS = {"seconds", "time", "timelimit", "timeout", "maxtime", "limit"}
 _OTHER = (
     *("using", "within", "gap", "steady", "threads", "seed", "memory", "start", "progress"),
     *("proof", "client", "options", "encoding", "solver", "model"),
@@ -57,7 +57,11 @@ def check_names(inputs: Inputs) -> None:
         As for any call with such an argument.
     """
     for name in inputs.keys() - Inputs.__annotations__.keys():
-        near = "within" if name in _LIMITS else closest(name, (*Inputs.__annotations__, *_OTHER))
+        near = (
+            "within"
+            if name.replace("_", "") in _LIMITS
+            else closest(name, (*Inputs.__annotations__, *_OTHER))
+        )
         also = f"; did you mean {near!r}?" if near is not None else ""
         raise TypeError(f"got an unexpected keyword argument {name!r}{also}")
 

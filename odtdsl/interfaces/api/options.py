@@ -18,6 +18,7 @@ from odtdsl.words import values
 from odtdsl.words.values import Numeric
 
 if TYPE_CHECKING:
+    from odtdsl.backends.base import Report
     from odtdsl.base.back_ends import Value, Variant
     from odtdsl.base.cluster import Cluster
     from odtdsl.compiler import Analysis
@@ -60,6 +61,34 @@ def cluster_of(client: object) -> Cluster | None:
     from odtdsl.base.cluster import Cluster
 
     return Cluster(client)
+
+
+def report_of(progress: Report | None) -> Report | None:
+    """The callback for progress, checked before a search begins.
+
+    Raises
+    ------
+    OdtError
+        U401: it cannot be called.
+    """
+    if progress is not None and not callable(progress):
+        raise values.wrong("`progress`", progress, "pass a function of one argument")
+    return progress
+
+
+def processes_of(jobs: int) -> int:
+    """How many processes to start.
+
+    Raises
+    ------
+    OdtError
+        U401: none; -1 stands for one per processor.
+    """
+    found = values.whole(jobs, "`jobs`")
+    if found < 1 and found != -1:
+        helps = "give a whole number of at least 1, or -1 for one per processor"
+        raise values.wrong("`jobs`", jobs, helps)
+    return found
 
 
 def near_of(near: Numeric | str | None) -> Near | None:
@@ -125,4 +154,14 @@ def _said(**options: object) -> Options:
     return found
 
 
-__all__ = ["analysed", "cluster_of", "limits_of", "near_of", "options_of", "start_of", "steady_of"]
+__all__ = [
+    "analysed",
+    "cluster_of",
+    "limits_of",
+    "near_of",
+    "options_of",
+    "processes_of",
+    "report_of",
+    "start_of",
+    "steady_of",
+]

@@ -16,6 +16,7 @@ from odtdsl.interfaces.api.options import (
     limits_of,
     near_of,
     options_of,
+    report_of,
     start_of,
     steady_of,
 )
@@ -185,6 +186,7 @@ def solve(
 
     began = time.monotonic()
     spec = spec_of(model_or_spec)
+    report = report_of(progress)
     seconds, relative_gap, memory_bytes = limits_of(within, gap, memory, threads, seed)
     analysis = analysed(spec, began, seconds, inputs)
     asked = options_of(options, model=model, encoding=encoding, solver=solver)
@@ -205,7 +207,7 @@ def solve(
         seed=seed,
         memory_bytes=memory_bytes,
         start=start_of(start, spec, analysis),
-        report=progress,
+        report=report,
         began=began,
         ledger=ledger,
         cluster=cluster_of(client),
@@ -283,6 +285,7 @@ def alternatives(
 
     began = time.monotonic()
     spec = spec_of(model_or_spec)
+    report = report_of(progress)
     seconds, _, memory_bytes = limits_of(within, None, memory, threads, seed)
     most = near_optimal.at_least_one(values.whole(most, "most"))
     analysis = analysed(spec, began, seconds, inputs)
@@ -305,7 +308,7 @@ def alternatives(
         seed=seed,
         memory_bytes=memory_bytes,
         start=start_of(start, spec, analysis),
-        report=progress,
+        report=report,
         began=began,
     )
     if proof is None:
@@ -361,12 +364,20 @@ def compare(
     seconds, relative_gap, _ = limits_of(within, gap, None, threads, seed)
     return comparison.compare(
         analysed(spec_of(model), began, seconds, inputs),
-        backends=backends,
+        backends=None
+        if backends is None
+        else map(_back_end, values.listed(backends, "`backends`")),
         seconds=seconds,
         gap=relative_gap,
         threads=threads,
         seed=seed,
     )
+
+
+def _back_end(name: object) -> str:
+    if not isinstance(name, str):
+        raise values.wrong("a back end", name, "give its name")
+    return name
 
 
 def _proving(analysis: Analysis, using: str | None, path: Path) -> str:

@@ -514,6 +514,10 @@ def options(
     if seed is not None:
         found.append(ast.Seed(value=values.whole(seed, "a seed")))
     if memory is not None:
+        if not isinstance(memory, str):
+            raise values.wrong(
+                "a memory limit", memory, 'give a text with its unit, such as "4 GB"'
+            )
         found.append(_quoted(memory, "memory", ast.Memory, "a memory limit"))
     if start is not None:
         if not is_path(start):

@@ -12,7 +12,7 @@ from odtdsl.base.diagnostics.model import error
 from odtdsl.interfaces.api import statements
 from odtdsl.interfaces.api.inputs import FilePath, Inputs
 from odtdsl.interfaces.api.model import Model
-from odtdsl.interfaces.api.options import analysed, limits_of
+from odtdsl.interfaces.api.options import analysed, limits_of, processes_of
 from odtdsl.interfaces.api.reading import ModelLike, spec_of
 from odtdsl.language import ast
 from odtdsl.words.values import Numeric, whole
@@ -129,7 +129,7 @@ def tune(
         seed=whole(seed, "seed"),
         rule=choose,
         score=score,
-        jobs=jobs,
+        jobs=processes_of(jobs),
         backend=backend,
         address=address,
         keep=None if keep is None else Path(keep),
