@@ -146,3 +146,15 @@ def test_labels_that_could_be_missing_come_back_as_they_were(labels: Any, kept: 
     assert tree.predict(X).tolist() == list(labels)
     assert tree.score(X, labels) == 1
     assert tree.audit(X, labels).errors == 0
+
+
+def test_help_of_estimators_is_not_about_a_data_statement() -> None:
+    y = ["p", "p", "q", "q"]
+    days = pd.DataFrame({"day": pd.date_range("2021-01-01", periods=4, tz="UTC")})
+    wide = pd.DataFrame({"a": [0.0, 1.0, 2.0, np.inf]})
+    tree = odtdsl.OptimalTreeClassifier(max_depth=1)
+    for X, told in ((days, ".dt.days"), (wide, "np.nan")):
+        with pytest.raises(odtdsl.OdtError) as raised:
+            tree.fit(X, y)
+        assert told in raised.value.diagnostics[0].helps[0]
+        assert "data statement" not in str(raised.value)

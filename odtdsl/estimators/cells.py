@@ -41,6 +41,14 @@ APART = (
     "if they are measurements: subtract a constant, or round them",
 )
 """What to do with numbers that float64 would merge: a rule cannot declare what `X` holds."""
+HELPS = {
+    "D106": ("if it marks a missing value: pass NaN instead, such as `X.replace(np.inf, np.nan)`",),
+    "D134": (
+        "convert it to a number before `fit` and `predict`, such as days since a date:"
+        ' `(column - pd.Timestamp("2020-01-01")).dt.days`',
+    ),
+}
+"""What to do with cells where a spec would say in its data statement how to read them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -140,7 +148,13 @@ def _raw(name: str, series: Any) -> RawColumn:
     dtype = getattr(native, "dtype", None)  # an Arrow column has none
     if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
         native = series.to_numpy()  # not wrapped and unwrapped a second time
-    return read_frame({name: native}).columns[name]
+    try:
+        return read_frame({name: native}).columns[name]
+    except OdtError as refused:
+        # There is no data statement whose words could help.
+        raise OdtError(
+            replace(one, helps=HELPS.get(one.code, one.helps)) for one in refused.diagnostics
+        ) from None
 
 
 def _kind(series: Any, raw: RawColumn) -> Kind:
