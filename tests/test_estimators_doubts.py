@@ -158,3 +158,18 @@ def test_help_of_estimators_is_not_about_a_data_statement() -> None:
             tree.fit(X, y)
         assert told in raised.value.diagnostics[0].helps[0]
         assert "data statement" not in str(raised.value)
+
+
+@pytest.mark.parametrize("lacks", [None, float("nan")])
+def test_rows_without_a_treatment_are_told(lacks: Any) -> None:
+    given = [lacks, *([0, 1] * 10)] if lacks is None else [lacks, *([0.0, 1.0] * 10)]
+    with pytest.raises(odtdsl.OdtError, match="1 of 21 rows have no treatment"):
+        odtdsl.policy_scores([[k] for k in range(21)], given, range(21))
+
+
+def test_widths_and_numbers_of_trees_of_a_wrong_kind_are_told() -> None:
+    X, y = [[0], [1], [2], [3]], [0, 0, 1, 1]
+    with pytest.raises(odtdsl.OdtError, match="`widths` cannot be 3"):
+        odtdsl.OptimalDiagramClassifier(widths=3).fit(X, y)  # type: ignore[arg-type]
+    with pytest.raises(odtdsl.OdtError, match="`n_estimators` cannot be 'x'"):
+        odtdsl.OutputConstrainedForestRegressor(n_estimators="x").fit(X, y)  # type: ignore[arg-type]

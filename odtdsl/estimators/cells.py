@@ -282,6 +282,16 @@ def column_of(y: Any) -> npt.NDArray[Any]:
     return column
 
 
+def lacking(y: npt.NDArray[Any]) -> BoolArray:
+    """Where a column of labels has none: None, NaN, NaT or pandas' NA."""
+    if y.dtype.kind in "biuSU":
+        return np.zeros(len(y), dtype=np.bool_)  # these have no cell for a missing value
+    return np.array(
+        [type(one).__name__ == "NAType" or one is None or one != one for one in y.tolist()],
+        dtype=np.bool_,
+    )
+
+
 def check_labels(y: npt.NDArray[Any]) -> None:
     """Refuse missing class labels, which have no order among the others.
 
@@ -290,12 +300,7 @@ def check_labels(y: npt.NDArray[Any]) -> None:
     OdtError
         U604.
     """
-    if y.dtype.kind in "biuSU":
-        return  # these have no cell for a missing value
-    lacks = np.array(
-        [type(one).__name__ == "NAType" or one is None or one != one for one in y.tolist()],
-        dtype=np.bool_,
-    )
+    lacks = lacking(y)
     if lacks.any():
         found = error(
             "U604",

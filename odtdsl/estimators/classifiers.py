@@ -383,7 +383,9 @@ random_state, n_jobs
     def _options(self) -> EstimatorOptions:
         return EstimatorOptions(
             **self._said(),
-            widths=tuple(self.widths),
+            widths=tuple(
+                values.whole(one, "a width") for one in values.listed(self.widths, "`widths`")
+            ),
             splits=self.splits,
             split_size=self.min_samples_split,
             objective=self.objective,

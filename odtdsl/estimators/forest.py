@@ -20,6 +20,7 @@ from odtdsl.estimators.problems import Columns, EstimatorOptions, Target, proble
 from odtdsl.interfaces.api.model import Model
 from odtdsl.predictors.tree import Tree
 from odtdsl.problem.outputs.feasible import FeasibleSet, anything, feasible_set
+from odtdsl.words import values
 
 
 class OutputConstrainedForestRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -109,7 +110,7 @@ class OutputConstrainedForestRegressor(RegressorMixin, BaseEstimator):  # type: 
             raise ValueError("requires y to be passed, but the target y is None")
         outputs, names, self._flat = read_numbers(y)
         check_consistent_length(X, outputs)
-        if self.n_estimators < 1:
+        if values.whole(self.n_estimators, "`n_estimators`") < 1:
             raise error("U332", f"`n_estimators` must be at least 1, not {self.n_estimators}")
         if features.n_rows < self.min_samples_leaf:
             raise ValueError(

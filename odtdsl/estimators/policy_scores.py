@@ -18,10 +18,11 @@ from sklearn.base import clone, is_classifier
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_array, check_consistent_length
 
 from odtdsl.base.diagnostics.model import error
 from odtdsl.datasets.table import FloatArray, IntArray
+from odtdsl.estimators.cells import column_of, lacking
 from odtdsl.words import values
 
 METHODS = ("doubly_robust", "inverse_propensity", "outcome_model")
@@ -164,7 +165,13 @@ class _Observed:
     """Rows with the treatment that each got and what came of it."""
 
     def __init__(self, X: Any, treatment: Any, outcome: Any, folds: int, seed: int | None) -> None:
-        given = column_or_1d(treatment, warn=True)
+        given = column_of(treatment)
+        if lacks := int(lacking(given).sum()):
+            raise error(
+                "U614",
+                f"{lacks} of {len(given)} rows have no treatment",
+                helps=("leave these rows out of `X`, `treatment` and `outcome`",),
+            )
         self.X = X if hasattr(X, "columns") else check_array(X, ensure_all_finite=False)
         self.outcome: FloatArray = check_array(
             outcome, ensure_2d=False, dtype=np.float64, input_name="outcome"
@@ -176,7 +183,7 @@ class _Observed:
         self.seed = seed
         counts = np.bincount(self.given)
         if len(found) < 2:
-            raise error("U614", f"every row got the same treatment, {found[0]!r}")
+            raise error("U614", f"every row got the same treatment, `{found[0]}`")
         if folds < 2 or counts.min() < folds:
             fewest = found[int(counts.argmin())]
             raise error(
