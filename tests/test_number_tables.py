@@ -344,3 +344,39 @@ def test_no_tree_below_a_bound_on_the_whole_loss_is_said_to_be_none() -> None:
     assert tight.status == "infeasible"
     loose = odtdsl.solve(spec.format(0.2), using="exact", frame=rows)
     assert loose.objective == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(("heavy", "seed"), [(1e7, 22654), (1e8, 20440)])
+def test_a_tree_at_the_bound_of_a_group_of_light_rows_is_found(heavy: float, seed: int) -> None:
+    """Sums of all rows round more than the light ones differ by; that is no reason to drop one."""
+    columns, away, target, at_most = {
+        22654: (
+            {"x0": [1, 0, 0, 0, 1, 1, 0, 2, 2], "x1": [0, 1, 0, 2, 2, 2, 0, 2, 1]},
+            [0, 0, 0, 0, 1, 0, 1, 1, 1],
+            [3.9522, 5.1722, 2.1469, 70.3896, -63.57, 16.3859, 10.9775, -0.4409, -0.1986],
+            17.58737493983,
+        ),
+        20440: (
+            {"x0": [1, 0, 0, 0, 2, 1, 2, 1, 0], "x1": [1, 0, 1, 0, 2, 0, 1, 2, 2]},
+            [0, 0, 0, 0, 1, 1, 1, 0, 1],
+            [-4.4594, -10.4501, 1.9146, -0.5571, 26.4614, 0.4697, 19.4254, 24.3619, -5.7448],
+            1.22686249759,
+        ),
+    }[seed]
+    of = World(
+        columns={name: [float(cell) for cell in cells] for name, cells in columns.items()},
+        targets=np.array(target)[:, None],
+        weights=np.array([heavy] * 4 + [1.0] * 5),
+        group=np.array(away, dtype=float),
+        depth=2,
+    )
+    found = of.trees(tuple(range(9)), 2)
+    kept = found.group_away / of.group.sum() <= at_most + 1e-10
+    spec = (
+        "data frame target y: number weight w drop member group g = member = 1 tree depth <= 2"
+        f" minimize mse rule few: mae(g) <= {at_most}"
+    )
+    frame = {**columns, "y": target, "w": of.weights.tolist(), "member": away}
+    result = odtdsl.solve(spec, using="exact", frame=frame)
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(found.loss[kept].min() / of.weights.sum())

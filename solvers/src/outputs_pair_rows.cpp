@@ -11,6 +11,9 @@ namespace {
 // Rows lighter than this share of all rows together are too light for sums to tell them.
 constexpr double kLightest = 1e-9, kNothing = 1e-11;
 
+// Means of rows lighter than this share are too rough for measures that are compared with bounds.
+constexpr double kLightestMeasured = 1e-6;
+
 // Sums of whole numbers are exact below this.
 constexpr double kWhole = 4503599627370496.0;
 
@@ -72,6 +75,7 @@ OutputPairs::OutputPairs(const OutputRows& data, std::size_t leaf_rows) : data_(
   free_parts_ = 1 + data.targets + counted_.size();
   const auto& measures = p.model.measures;
   measured_ = !measures.empty() && measures.size() <= kMostMeasures &&
+              lightest > kLightestMeasured * total &&
               std::all_of(measures.begin(), measures.end(), may_tell);
   parts_ = free_parts_;
   for (std::size_t m = 0; measured_ && m < measures.size(); ++m) {
@@ -225,6 +229,28 @@ void OutputPairs::make_values() {
     for (std::size_t k = 0; k + 1 < first_.size(); ++k)
       for (std::size_t c = first_[k]; c < first_[k + 1]; ++c)
         slots_[k * rows + row] += data_.cells(columns_[c].feature)[row] > columns_[c].cell;
+  }
+  round_means();
+}
+
+// Sums of few rows are differences of those of all rows. What these round makes the mean of a leaf
+// rough by as much over the leaf's weight, and so a measure by its share of that weight.
+void OutputPairs::round_means() {
+  const auto& measures = data_.problem.model.measures;
+  for (std::size_t t = 0; t < data_.targets; ++t) {
+    double total = 0, farthest = 0;
+    for (std::uint32_t row : data_.used) {
+      const double sum = std::fabs(data_.of(row)[kTargets + t]);
+      total += sum;
+      farthest = std::max(farthest, sum / data_.of(row)[kWeight]);
+    }
+    for (std::size_t m = 0; m < rounding_.size(); ++m) {
+      double share = 0;
+      for (std::uint32_t row : data_.used)
+        share = std::max(share, std::fabs(measures[m].weight[row]) / data_.of(row)[kWeight]);
+      rounding_[m] += 1e-13 * total * share * std::fabs(measures[m].factor[t]) *
+                      (measures_[m].absolute ? 1 : 2 * farthest);
+    }
   }
 }
 

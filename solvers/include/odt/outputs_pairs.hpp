@@ -133,6 +133,7 @@ class OutputPairs {
   bool find_conditions();
   void find_known(bool told);
   void make_values();
+  void round_means();
   void add_feature(std::size_t k, const std::uint32_t* rows, std::size_t n, std::size_t count,
                    Table& out);
   std::size_t parts(bool measured) const { return measured ? parts_ : free_parts_; }
