@@ -19,7 +19,7 @@ from odtdsl.estimators import early
 from odtdsl.estimators.early import HeldOut, parted
 
 
-def noisy(rows: int = 300, seed: int = 3) -> tuple[Any, Any]:
+def noisy(rows: int = 400, seed: int = 3) -> tuple[Any, Any]:
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(rows, 5)).round(2)
     y = (x[:, 0] + x[:, 1] > 0) ^ (rng.random(rows) < 0.25)
@@ -90,7 +90,7 @@ def test_all_that_is_told_is_of_the_model_that_is_kept(heard: list[Recording]) -
     assert heard[-1].met[-1][1] != numbers.tree_, "the last one was kept: nothing is shown"
     rows = numbers.result_.rows
     assert numbers.result_.outputs == output_score(numbers.tree_, rows, rows.data)
-    rare = np.where(np.arange(300) % 40 == 0, "rare", noisy()[1])
+    rare = np.where(np.arange(400) % 40 == 0, "rare", noisy()[1])
     with warnings.catch_warnings(record=True):
         classes = OptimalTreeClassifier(
             max_depth=6, early_stopping=True, validation_fraction=0.5, time_limit=2.0

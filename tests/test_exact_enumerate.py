@@ -25,7 +25,7 @@ from odtdsl.backends.base import Limits
 from odtdsl.backends.exact.enumeration import Wish, enumerate_trees
 from odtdsl.backends.exact.idle_splits import idle_splits_go
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.driver import alternatives
+from odtdsl.driver import collected
 from odtdsl.predictors.tree import Tree
 from odtdsl.problem.ir.evaluate import goes_left, split_fault
 from odtdsl.problem.ir.families import build_families, local_gap
@@ -181,7 +181,7 @@ def test_a_time_limit_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> N
 
     model = odtdsl.parse(MANY)
     model.solve()  # what is imported on the way takes as long as the search
-    monkeypatch.setattr(alternatives, "audit", slow)
+    monkeypatch.setattr(collected, "audit", slow)
     began = time.monotonic()
     found = model.alternatives(near="30 errors", most=10**6, within=6)
     assert time.monotonic() - began < 13
