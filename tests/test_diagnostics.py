@@ -170,6 +170,7 @@ def test_the_example_of_a_syntax_code_earns_it(code: object) -> None:
         ("x", ("y", "z"), None),
         ("age", ("age",), None),
         ("sex", (), None),
+        ("use", ("mse", "uses"), "uses"),
     ],
 )
 def test_closest(word: str, candidates: tuple[str, ...], meant: str | None) -> None:

@@ -9,21 +9,23 @@ def closest(word: str, candidates: Iterable[str]) -> str | None:
     """The candidate that is near enough to `word` to be worth asking about.
 
     Near is a third of the longer word's letters in insertions, deletions, replacements and swaps
-    of neighbours, letter case aside. Ties go to the first candidate; the word itself is no
-    suggestion, one that differs only in case is.
+    of neighbours, letter case aside. Ties go to one that begins with the word, or begins it, then
+    to the first candidate; the word itself is no suggestion, one that differs only in case is.
     """
     folded = word.casefold()
     best: str | None = None
-    best_distance = 1 << 30
+    least = (1 << 30, True)
     for candidate in candidates:
         if candidate == word:
             continue
         limit = max(1, max(len(word), len(candidate)) // 3)
         if abs(len(word) - len(candidate)) > limit:
             continue
-        apart = distance(folded, candidate.casefold())
-        if apart <= limit and apart < best_distance and apart < min(len(word), len(candidate)):
-            best, best_distance = candidate, apart
+        other = candidate.casefold()
+        apart = distance(folded, other)
+        rank = (apart, not (other.startswith(folded) or folded.startswith(other)))
+        if apart <= limit and rank < least and apart < min(len(word), len(candidate)):
+            best, least = candidate, rank
     return best
 
 
