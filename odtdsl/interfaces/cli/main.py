@@ -16,7 +16,7 @@ app = group(
         "fmt": "specs",
         "plan": "specs",
         "solve": "solve",
-        "compare": "solve",
+        "compare": "compare",
         "explain": "explain",
         "compile": "formulas",
         "decode": "formulas",

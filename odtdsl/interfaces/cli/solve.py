@@ -1,16 +1,13 @@
-"""`odt solve` and `odt compare`: a best tree, a list of good ones, or all back ends."""
+"""`odt solve`: a best tree, or a list of good ones."""
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from odtdsl.base.back_ends import able
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.files import regular
 from odtdsl.interfaces.cli.commands import (
@@ -39,17 +36,23 @@ from odtdsl.interfaces.cli.common import (
     shows_missing,
     warn,
 )
+from odtdsl.interfaces.cli.lists import (
+    ProvingList,
+    Wish,
+    list_trees,
+    only_of_lists,
+    require_covered,
+    wish_of,
+)
 from odtdsl.interfaces.cli.outputs import check_outputs, deliver, files_of, pictures
 
 if TYPE_CHECKING:
     from odtdsl.backends.ledger import Ledger
     from odtdsl.compiler import Analysis
-    from odtdsl.driver.alternatives import Alternatives
-    from odtdsl.driver.collected import Alternative
-    from odtdsl.driver.near import Near
     from odtdsl.driver.result import Result
     from odtdsl.insight.proofs.commands import Written
     from odtdsl.insight.proofs.file import Proof
+    from odtdsl.interfaces.cli.common import Problem
     from odtdsl.predictors.predictor import Predictor
 
 
@@ -112,30 +115,71 @@ class Solve(OnSpec):
         from odtdsl.base.back_ends import variant
         from odtdsl.base.interrupts import interruptible
         from odtdsl.base.limits import counting, parse_memory, parse_seconds
-        from odtdsl.driver import pipeline
-        from odtdsl.interfaces.cli.progress import Telling, Waiting
 
         asked = variant(self.options)
-        wish = _list_wish(self.all_optimal, self.near, self.most, self.gap, self.until)
-        if self.cluster is not None and wish is not None:
+        wish = self._wish()
+        ends = _ends(self.gap, self.until)
+        memory = None if self.memory is None else parse_memory(self.memory)
+        problem = self.problem()
+        self._check_outputs(problem)
+        seconds = None if self.within is None else parse_seconds(self.within)
+        with counting(began, seconds):
+            analysis = problem.analysis()
+        if not self.as_json:
+            warn(analysis.warnings)
+        start = _start_tree(self.start or _start_of(analysis, self.spec))
+        chosen, ledger = self._logging(analysis, wish, self.using or asked.owner)
+        if self.proof is not None and (wish is not None or ledger is not None):
+            self._check_rows(problem, self.proof)
+        options: dict[str, Any] = {
+            "backend": chosen,
+            "seconds": seconds,
+            "threads": self.threads,
+            "seed": self.seed,
+            "memory_bytes": memory,
+            "start": start,
+            "began": began,
+        }
+        with interruptible():
+            if wish is not None:
+                return self._list(analysis, wish, options)
+            return self._solve(analysis, ledger, options, variant=asked, **ends)
+
+    def _wish(self) -> Wish | None:
+        """The list that is asked for, once nothing stands beside it that it cannot have."""
+        wish = wish_of(
+            all_optimal=self.all_optimal,
+            near=self.near,
+            most=self.most,
+            count=self.count,
+            reliance=self.reliance,
+        )
+        if wish is None:
+            if self.chooser is not None:
+                raise only_of_lists("chooser")
+            return None
+        for flag, value in (("--gap", self.gap), ("--until", self.until)):
+            if value is not None:
+                helps = (f"omit `{flag}`",)
+                raise error("U315", "a list must begin with a proven best tree", helps=helps)
+        if self.cluster is not None:
             raise error(
                 "B110",
                 "a cluster cannot share this search: a list of trees is made on one machine",
                 helps=("omit `--cluster`, or `--all-optimal` and `--near`",),
             )
-        ends = _ends(self.gap, self.until)
-        memory = None if self.memory is None else parse_memory(self.memory)
-        problem = self.problem()
-        _only_lists(
-            wish is not None,
-            {"chooser": self.chooser, "count": self.count, "reliance": self.reliance},
-        )
-        if self.count and (self.reliance or any((self.out, self.svg, self.dot, self.chooser))):
+        if wish.count and (wish.reliance or any((*self._drawn(), self.chooser))):
             raise error(
                 "U315",
                 "`--count` lists no trees: there is nothing to write, and no range of reliance",
                 helps=("omit `--count`; `--reliance` counts all trees as well",),
             )
+        return wish
+
+    def _drawn(self) -> tuple[Path | None, Path | None, Path | None]:
+        return self.out, self.svg, self.dot
+
+    def _check_outputs(self, problem: Problem) -> None:
         outputs = {
             "out": self.out,
             "svg": self.svg,
@@ -144,48 +188,54 @@ class Solve(OnSpec):
             "chooser": self.chooser,
         }
         check_outputs(outputs, (*files_of(problem), ("the start", self.start)), self.force)
-        seconds = None if self.within is None else parse_seconds(self.within)
-        with counting(began, seconds):
-            analysis = problem.analysis()
-        if not self.as_json:
-            warn(analysis.warnings)
-        first = _start_tree(self.start or _start_of(analysis, self.spec))
-        chosen = self.using or asked.owner
-        ledger = None
-        if self.proof is not None:
-            from odtdsl.insight.proofs.certificate import rows_of
-            from odtdsl.insight.proofs.commands import back_end, ledger_of
 
-            if wish is None:
-                chosen = back_end(analysis, chosen)
-                ledger = ledger_of(chosen)
-            else:
-                _require_covered(analysis)
-            if wish is not None or ledger is not None:
-                # A file of rows has nothing to be known by, but it stands beside its certificate.
-                again = self.force or self.proof.exists()
-                rows = {"proof": rows_of(self.proof)}
-                check_outputs(rows, files_of(problem), again)
-        options: dict[str, Any] = {
-            "backend": chosen,
-            "seconds": seconds,
-            "threads": self.threads,
-            "seed": self.seed,
-            "memory_bytes": memory,
-            "start": first,
-        }
-        with interruptible(), ExitStack() as stack:
-            if wish is not None:
-                return _list_trees(
-                    analysis,
-                    *wish,
-                    self.as_json,
-                    (self.out, self.svg, self.dot, self.chooser),
-                    (self.count, self.reliance),
-                    self._proving_list(began, seconds),
-                    began=began,
-                    **options,
-                )
+    def _check_rows(self, problem: Problem, proof: Path) -> None:
+        """Check the file of rows: it has nothing to be known by, but stands beside its proof."""
+        from odtdsl.insight.proofs.certificate import rows_of
+
+        check_outputs({"proof": rows_of(proof)}, files_of(problem), self.force or proof.exists())
+
+    def _logging(
+        self, analysis: Analysis, wish: Wish | None, chosen: str | None
+    ) -> tuple[str | None, Ledger | None]:
+        """The back end that can prove what `--proof` asks for, and where it logs its steps."""
+        if self.proof is None:
+            return chosen, None
+        if wish is not None:
+            require_covered(analysis)
+            return chosen, None
+        from odtdsl.insight.proofs.commands import back_end, ledger_of
+
+        chosen = back_end(analysis, chosen)
+        return chosen, ledger_of(chosen)
+
+    def _list(self, analysis: Analysis, wish: Wish, options: dict[str, Any]) -> int:
+        proving = None
+        if self.proof is not None:
+            proving = ProvingList(
+                path=self.proof,
+                spec=self.spec,
+                began=options["began"],
+                seconds=options["seconds"],
+                named=not wish.count,
+            )
+        return list_trees(
+            analysis,
+            wish,
+            as_json=self.as_json,
+            drawn=self._drawn(),
+            chooser=self.chooser,
+            proving=proving,
+            **options,
+        )
+
+    def _solve(
+        self, analysis: Analysis, ledger: Ledger | None, options: dict[str, Any], **ends: Any
+    ) -> int:
+        from odtdsl.driver import pipeline
+        from odtdsl.interfaces.cli.progress import Telling, Waiting
+
+        with ExitStack() as stack:
             cluster = None
             if self.cluster is not None:
                 from odtdsl.base.cluster import connected
@@ -194,32 +244,16 @@ class Solve(OnSpec):
             made = Telling() if self.progress else Waiting(quiet=self.as_json)
             with made as waiting:
                 result = pipeline.solve(
-                    analysis,
-                    variant=asked,
-                    report=waiting,
-                    began=began,
-                    ledger=ledger,
-                    cluster=cluster,
-                    **ends,
-                    **options,
+                    analysis, report=waiting, ledger=ledger, cluster=cluster, **ends, **options
                 )
-            proving = (
-                None
-                if self.proof is None
-                else _Proving(analysis, result, self.proof, began, seconds, ledger)
-            )
-            _deliver(
-                analysis, result, proving, self.as_json, self.spec, (self.out, self.svg, self.dot)
-            )
+            proving = None
+            if self.proof is not None:
+                proving = _Proving(
+                    analysis, result, self.proof, options["began"], options["seconds"], ledger
+                )
+            _deliver(analysis, result, proving, self.as_json, self.spec, self._drawn())
         unwritten = proving is not None and proving.unwritten
         return WRONG if unwritten else STATUS_CODES[result.status]
-
-    def _proving_list(self, began: float, seconds: float | None) -> _ProvingList | None:
-        if self.proof is None:
-            return None
-        return _ProvingList(
-            path=self.proof, spec=self.spec, began=began, seconds=seconds, named=not self.count
-        )
 
 
 class _Proving:
@@ -258,37 +292,6 @@ class _Proving:
         print_lines(written(self.made, self.path, spec))
 
 
-@dataclass(kw_only=True)
-class _ProvingList:
-    """A certificate of a list to be written, with the names of its trees, or how many there are."""
-
-    path: Path
-    spec: Path
-    began: float
-    seconds: float | None
-    named: bool
-    unwritten: bool = False
-    made: Written | None = None
-
-    def run(self, analysis: Analysis, found: Alternatives) -> Alternatives:
-        """The list, with what kept the certificate from being written among its warnings."""
-        from odtdsl.insight.proofs.commands import log_list
-
-        known = len(found.result.warnings)
-        found, self.made = log_list(
-            analysis, found, self.path, self.began, self.seconds, named=self.named
-        )
-        self.unwritten = any(one.code == "F301" for one in found.result.warnings[known:])
-        return found
-
-    def tell(self, analysis: Analysis, found: Alternatives) -> None:
-        """Write it, and say so, or why not."""
-        from odtdsl.insight.proofs.commands import written
-
-        warn(self.run(analysis, found).result.warnings[len(found.result.warnings) :])
-        print_lines(written(self.made, self.path, self.spec))
-
-
 def _deliver(
     analysis: Analysis,
     result: Result,
@@ -320,13 +323,6 @@ def _deliver(
     deliver(answer, *writes)
 
 
-def _require_covered(analysis: Analysis) -> None:
-    from odtdsl.insight.proofs.covered import require_covered
-    from odtdsl.problem.terms.normalize import normalize
-
-    require_covered(normalize(analysis.rows), listing=True)
-
-
 def _ends(gap: str | None, until: str | None) -> dict[str, Any]:
     """What ends the search before a proof, as overrides."""
     from odtdsl.base.limits import parse_gap, parse_until
@@ -342,110 +338,6 @@ def _ends(gap: str | None, until: str | None) -> dict[str, Any]:
     return found
 
 
-def _only_lists(listing: bool, given: Mapping[str, object]) -> None:
-    """Refuse what makes sense only beside a list of trees."""
-    for flag, value in given.items():
-        if value and not listing:
-            raise error(
-                "U313",
-                f"`--{flag}` applies to lists of trees only",
-                helps=("add `--near 1%`, or `--all-optimal`",),
-            )
-
-
-def _list_wish(
-    all_optimal: bool, near: str | None, most: int | None, gap: str | None, until: str | None
-) -> tuple[Near | None, int] | None:
-    """The tolerance and number of trees of a list; None if a single tree is requested."""
-    if not all_optimal and near is None:
-        if most is not None:
-            raise error(
-                "U313",
-                "`--most` applies to lists of trees only",
-                helps=("add `--all-optimal`, or `--near 1%`",),
-            )
-        return None
-    for flag, value in (("--gap", gap), ("--until", until)):
-        if value is not None:
-            helps = (f"omit `{flag}`",)
-            raise error("U315", "a list must begin with a proven best tree", helps=helps)
-    if all_optimal and near is not None:
-        raise error("U315", "`--near` includes the optimal trees", helps=("omit `--all-optimal`",))
-    from odtdsl.driver.alternatives import MAX_LISTED_TREES, at_least_one
-    from odtdsl.driver.near import parse_near
-
-    return None if near is None else parse_near(near), at_least_one(
-        MAX_LISTED_TREES if most is None else most
-    )
-
-
-def _list_trees(
-    analysis: Analysis,
-    near: Near | None,
-    most: int,
-    as_json: bool,
-    paths: tuple[Path | None, Path | None, Path | None, Path | None],
-    counts: tuple[bool, bool],
-    proving: _ProvingList | None,
-    **options: Any,
-) -> int:
-    """`--all-optimal` and `--near`; files get the best tree, the last one all of them.
-
-    `counts` is whether to count trees instead of listing them, and whether to say what they rely
-    on.
-    """
-    only, reliance = counts
-    from odtdsl.driver.alternatives import alternatives
-    from odtdsl.interfaces.cli.progress import Waiting
-    from odtdsl.presentation import console
-
-    missing = shows_missing(analysis)
-    told = 0
-
-    with Waiting(quiet=as_json) as waiting:
-
-        def tell(one: Alternative) -> None:
-            nonlocal told
-            told += 1
-            waiting.clear()
-            print_lines(console.one_of_a_list(told, one, missing=missing))
-            sys.stdout.flush()
-
-        found = alternatives(
-            analysis,
-            near=near,
-            most=most,
-            tell=not only if only or as_json else tell,
-            count=reliance,
-            report=waiting,
-            **options,
-        )
-
-    def answer() -> None:
-        if as_json and proving is not None:
-            from odtdsl.insight.proofs.commands import written_json
-
-            one = proving.run(analysis, found).to_json()  # one object says all
-            print_json(one | {"proof": written_json(proving.made, proving.path)})
-        elif as_json:
-            print_json(found.to_json())
-        else:
-            print_lines(console.listed(found, missing=missing, only=only, told=told))
-
-    best = found.trees[0].tree if found.trees else None
-    notes = None if best is None else missing_in(best, analysis)
-    *drawn, chooser = paths
-    writes = list(pictures(best, *drawn, notes=notes))
-    if chooser is not None and best is not None:
-        from odtdsl.presentation.chooser import write
-
-        writes.append(lambda: write(found, analysis, chooser))
-    if proving is not None and not as_json:
-        writes.append(lambda: proving.tell(analysis, found))
-    deliver(answer, *writes)
-    return WRONG if proving is not None and proving.unwritten else STATUS_CODES[found.status]
-
-
 def _start_of(analysis: Analysis, spec: Path) -> Path | None:
     start = analysis.problem.options.start
     return None if start is None else regular(spec.parent / start)
@@ -459,57 +351,4 @@ def _start_tree(path: Path | None) -> Predictor | None:
     return load_model(path)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Compare(OnSpec):
-    """Solve a spec on every back end that can, side by side; their proofs must agree."""
-
-    on: Annotated[
-        list[str] | None,
-        Option(help='A back end, once for each, such as exact or "milp (cptree)"; default: all.'),
-    ] = None
-    solvers: Annotated[
-        str | None, Option(help="Solvers of milp to compare, such as highs,scip.")
-    ] = None
-    within: Annotated[str | None, Option(help="Time limit of each run.")] = None
-    gap: Gap = None
-    threads: Threads = None
-    seed: Seed = None
-    as_json: Json = False
-
-    def run(self) -> int:
-        """Solve the spec on every back end that supports it, and print a table."""
-        began = time.monotonic()
-        from odtdsl.base.interrupts import interruptible
-        from odtdsl.base.limits import counting, parse_gap, parse_seconds
-        from odtdsl.driver import comparison
-        from odtdsl.interfaces.cli.progress import Waiting
-        from odtdsl.presentation import console
-
-        seconds = None if self.within is None else parse_seconds(self.within)
-        with counting(began, seconds):
-            analysis = self.problem().analysis()
-        if not self.as_json:
-            warn(analysis.warnings)
-        with interruptible(), Waiting(quiet=self.as_json):
-            found = comparison.compare(
-                analysis,
-                backends=self._asked(),
-                seconds=seconds,
-                gap=None if self.gap is None else parse_gap(self.gap),
-                threads=self.threads,
-                seed=self.seed,
-            )
-        if self.as_json:
-            print_json(found.to_json())
-        else:
-            print_lines(console.compared(found))
-        return STATUS_CODES[found.status] if found.ran else WRONG
-
-    def _asked(self) -> list[str] | None:
-        """What `--on` and `--solvers` name; None where they name nothing."""
-        names = [] if self.solvers is None else self.solvers.split(",")
-        of_solvers = [f"{able('write programs')} ({name.strip()})" for name in names]
-        return [*(self.on or ()), *of_solvers] or None
-
-
-__all__ = ["Compare", "Solve"]
+__all__ = ["Solve"]
