@@ -134,6 +134,15 @@ def test_solve_predict_evaluate_audit_and_why_agree(folder: Path) -> None:
     assert "with seen 2021-07-1" in why
 
 
+def test_predict_passes_dates_on_as_they_are_written(folder: Path) -> None:
+    odt("solve spec.odt --out tree.json")
+    rows = Path("rows.csv").read_text().splitlines()
+    for command in ("predict tree.json", "predict spec.odt tree.json"):
+        told = odt(f"{command} rows.csv --columns *").stdout.splitlines()
+        assert [line.rpartition(",")[0] for line in told] == rows
+    assert odt("predict spec.odt tree.json rows.csv --columns seen").stdout.startswith("seen,ill")
+
+
 def test_dates_that_no_split_asks_for_are_not_read(folder: Path) -> None:
     text = SPEC.replace("depth <= 2", "depth <= 0").partition("rule")[0]
     Path("leaf.odt").write_text(text)

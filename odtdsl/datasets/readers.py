@@ -158,21 +158,17 @@ def read_in_parts(
     """The rows of a file, or of a stream of text, in parts that fit in memory whatever its length.
 
     Text and Parquet files come in parts, other kinds whole. A part has all columns; cells are
-    read as `read` reads them, but a column may be of numbers in one part and of texts in another.
+    read as `read` reads them, but a column may be of numbers in one part and of texts in another,
+    and dates are texts, as written: `odtdsl.datasets.dates.with_dates` makes numbers of them.
 
     Raises
     ------
     OdtError
         As `read`, when the part is read.
     """
-    _check_options(request)
-    for table in _parts_as_written(request, base, stream):
-        yield _dated(table, request, strict=False)
-
-
-def _parts_as_written(request: DataRequest, base: Path, stream: BinaryIO | None) -> Iterator[Table]:
     from odtdsl.datasets.parts import parquet_parts, text_parts
 
+    _check_options(request)
     suffix = Path(request.name).suffix.lower()
     if stream is not None:
         yield from text_parts(stream, request)

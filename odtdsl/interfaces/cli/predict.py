@@ -77,7 +77,7 @@ class Predict(OnRows):
             reads.append(("the rows", self.rows))
         check_outputs({"out": self.out}, reads, force=True)
         saved = load_model(self.model)
-        parts: Iterable[Part] = (self._part(saved, table) for table in self._tables(saved))
+        parts = self._parts(saved)
         if self.as_json:  # one object: it is held whole
             parts = list(parts)
         if self.out is not None:
@@ -92,22 +92,24 @@ class Predict(OnRows):
                 click.echo(text, nl=False)
         return OK
 
-    def _tables(self, saved: Predictor) -> Iterator[Table]:
+    def _parts(self, saved: Predictor) -> Iterable[Part]:
+        from odtdsl.datasets.dates import with_dates
         from odtdsl.datasets.readers import read_in_parts
 
         from_stdin = self.rows == STDIN
         request = self.request("standard input" if from_stdin else str(self.rows.absolute()), saved)
         stream = sys.stdin.buffer if from_stdin else None
-        return read_in_parts(request, base=Path(), stream=stream)
+        for written in read_in_parts(request, base=Path(), stream=stream):
+            yield self._part(saved, written, with_dates(written, request, strict=False))
 
-    def _part(self, saved: Predictor, table: Table) -> Part:
-        """What is written of the rows of a table."""
+    def _part(self, saved: Predictor, written: Table, table: Table) -> Part:
+        """What is written of the rows of a table, which has dates as numbers."""
         from odtdsl.predictors.leaves import leaves_of
         from odtdsl.predictors.wording import label_text
 
         leaves = leaves_of(saved)
         ends = saved.apply(table)
-        given = {name: table.columns[name].texts.tolist() for name in self._passed(table)}
+        given = {name: written.columns[name].texts.tolist() for name in self._passed(written)}
         made: dict[str, Sequence[Any]] = {
             name: [values[end] for end in ends.tolist()]
             for name, values in leaves.columns(saved).items()
