@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import importlib.util
 import json
 import math
 import random
@@ -182,6 +183,30 @@ def test_frames_of_dates_predict_as_files_do(folder: Path) -> None:
         assert again.tree == tree
     spec = SPEC.replace("rows.csv", "rows.parquet")
     assert odtdsl.parse(spec).solve().tree == tree
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "polars"])
+def test_dates_of_parquet_are_texts_where_none_asks_for_them(
+    folder: Path, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = pd.read_csv("rows.csv")
+    rows.assign(seen=pd.to_datetime(rows.seen)).to_parquet("rows.parquet")
+    text = SPEC.partition("group")[0] + "drop seen tree depth <= 2 minimize errors"
+    Path("spec.odt").write_text(text.replace(", days {seen}, parts {seen}", ""))
+    Path("stamps.odt").write_text(Path("spec.odt").read_text().replace(".csv", ".parquet"))
+    assert odt("solve spec.odt --out csv.json").exit_code == 0
+    if library == "polars":
+        find = importlib.util.find_spec
+        monkeypatch.setattr(
+            "odtdsl.datasets.frames.find_spec",
+            lambda name: None if name == "pyarrow" else find(name),
+        )
+    assert odt("solve stamps.odt --out parquet.json").exit_code == 0
+    assert odtdsl.load_tree("parquet.json") == odtdsl.load_tree("csv.json")
+    told = odt("predict csv.json rows.parquet --columns seen").stdout
+    assert told == odt("predict csv.json rows.csv --columns seen").stdout
+    assert odt("init rows.parquet --target ill").exit_code == 0
+    assert "\ndrop seen" in Path("rows.odt").read_text()
 
 
 def test_a_saved_tree_is_the_same_again(folder: Path) -> None:

@@ -47,7 +47,12 @@ _TEMPORAL_HELP = (
 
 
 def read_frame(
-    frame: Any, *, name: str = "frame", na: Sequence[str] = (), dates: Collection[str] = ()
+    frame: Any,
+    *,
+    name: str = "frame",
+    na: Sequence[str] = (),
+    dates: Collection[str] = (),
+    of_file: bool = False,
 ) -> Table:
     """The table of a frame.
 
@@ -67,6 +72,8 @@ def read_frame(
         Marks of missing values.
     dates
         Columns that may hold dates, which are read as texts.
+    of_file
+        Whether all columns of dates are: those of a table from a file, as in other files.
 
     Raises
     ------
@@ -80,7 +87,7 @@ def read_frame(
         return _read_array(frame, name, marks)
     if isinstance(frame, Mapping):
         return _read_mapping(frame, name, marks, dates)
-    return _read_native(frame, name, marks, dates)
+    return _read_native(frame, name, marks, dates, of_file)
 
 
 def read_parquet(path: Path, request: DataRequest) -> Table:
@@ -107,7 +114,7 @@ def read_parquet(path: Path, request: DataRequest) -> Table:
         raise error("D108", f"{request.name} is not a Parquet file: {problem}") from None
     # Given away, so that each column is freed when it is read: both together may not fit.
     dates = (*request.days, *request.parts)
-    return _read_native(frame.pop(), request.name, Marks.of(request.na), dates)
+    return _read_native(frame.pop(), request.name, Marks.of(request.na), dates, of_file=True)
 
 
 def _parquet_reader() -> Callable[[Path, str], Any] | None:
@@ -350,7 +357,9 @@ def _read_mapping(
     return _collect(name, columns, next(iter(lengths.values()), 0), marks)
 
 
-def _read_native(frame: Any, name: str, marks: Marks, dates: Collection[str] = ()) -> Table:
+def _read_native(
+    frame: Any, name: str, marks: Marks, dates: Collection[str] = (), of_file: bool = False
+) -> Table:
     import narwhals as nw
 
     if hasattr(frame, "collect"):
@@ -366,7 +375,10 @@ def _read_native(frame: Any, name: str, marks: Marks, dates: Collection[str] = (
         raise _no_frame(frame, f"pass {kinds}") from None
     # By position: pandas' names may be integers, which would be taken for positions.
     keys = [str(key) for key in wrapped.columns]
-    columns = _with_dates(list(zip(keys, wrapped.iter_columns(), strict=True)), dates)
+    columns = list(zip(keys, wrapped.iter_columns(), strict=True))
+    if of_file:
+        dates = {*dates, *(key for key, one in columns if one.dtype in (nw.Date, nw.Datetime))}
+    columns = _with_dates(columns, dates)
     n_rows = len(wrapped)
     del frame, wrapped
     return _collect(name, columns, n_rows, marks)

@@ -34,7 +34,7 @@ def parquet_parts(stream: BinaryIO, request: DataRequest) -> Iterator[Table]:
             for batch in file.iter_batches(ROWS):
                 part = pyarrow.Table.from_batches([batch])
                 dates = (*request.days, *request.parts)
-                yield read_frame(part, name=request.name, na=request.na, dates=dates)
+                yield read_frame(part, name=request.name, na=request.na, dates=dates, of_file=True)
     except pyarrow.ArrowException as problem:
         raise error("D108", f"{request.name} is not a Parquet file: {problem}") from None
 

@@ -99,17 +99,17 @@ class Predict(OnRows):
         from_stdin = self.rows == STDIN
         request = self.request("standard input" if from_stdin else str(self.rows.absolute()), saved)
         stream = sys.stdin.buffer if from_stdin else None
-        for written in read_in_parts(request, base=Path(), stream=stream):
-            yield self._part(saved, written, with_dates(written, request, strict=False))
+        for rows in read_in_parts(request, base=Path(), stream=stream):
+            yield self._part(saved, rows, with_dates(rows, request, strict=False))
 
-    def _part(self, saved: Predictor, written: Table, table: Table) -> Part:
+    def _part(self, saved: Predictor, rows: Table, table: Table) -> Part:
         """What is written of the rows of a table, which has dates as numbers."""
         from odtdsl.predictors.leaves import leaves_of
         from odtdsl.predictors.wording import label_text
 
         leaves = leaves_of(saved)
         ends = saved.apply(table)
-        given = {name: written.columns[name].texts.tolist() for name in self._passed(written)}
+        given = {name: rows.columns[name].texts.tolist() for name in self._passed(rows)}
         made: dict[str, Sequence[Any]] = {
             name: [values[end] for end in ends.tolist()]
             for name, values in leaves.columns(saved).items()
