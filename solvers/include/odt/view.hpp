@@ -86,9 +86,10 @@ class View {
     return outer == inner ? pair_[inner] : pair_[p_ + inner];
   }
 
-  // In inner order, the rows whose outer rank is below a bound. Threads call this on a view they
-  // share.
-  void rows_below(std::size_t outer, std::size_t inner, R bound, std::uint64_t* out);
+  // In inner order, the rows whose outer rank is below a bound: by pairs, or looked up one by one.
+  // Threads call this on a view they share.
+  void rows_below(std::size_t outer, std::size_t inner, R bound, bool by_pairs, std::uint64_t* out);
+  bool cuts_by_pairs(std::size_t outer);
   void prepare(const Dataset& data, bool keep_pairs);
 
   void set_all();
@@ -133,7 +134,7 @@ class View {
   void keep_allowed_ends(std::size_t f, std::uint64_t* ends, const R* ranks) const;
 
   const Dataset* data_ = nullptr;
-  View* parent_ = nullptr;
+  View *parent_ = nullptr, *root_ = nullptr;
   bool keep_pairs_ = true, keep_order_ = false, idle_ = false, scan_only_ = false;
   std::size_t p_ = 0, rows_ = 0, words_ = 0;
   int stride_ = 1;
@@ -146,6 +147,7 @@ class View {
   std::vector<Aligned<std::int64_t>> wide_label_sums_;
   std::vector<Pair> pair_;
   std::vector<std::size_t> words_to_cut_;
+  std::vector<std::size_t> looked_up_;  // of a root: rows of it and its children, per outer feature
 };
 
 // Made once, in sorted16.cpp and sorted32.cpp.

@@ -14,6 +14,8 @@ void View<R>::make_root(const Dataset& data, bool keep_pairs, bool keep_order) {
   keep_order_ = keep_order;
   prepare(data, keep_pairs);
   parent_ = nullptr;
+  root_ = this;
+  looked_up_.assign(p_, 0);
   rows_ = data.rows();
   words_ = words_of(rows_);
   for (std::size_t f = 0; f < p_; ++f) {
@@ -34,9 +36,11 @@ void View<R>::make_child(View& parent, std::size_t feature, R bound, R counted, 
   keep_order_ = parent.keep_order_;
   prepare(*parent.data_, parent.keep_pairs_);
   parent_ = &parent;
+  root_ = parent.root_;
+  const bool by_pairs = parent.cuts_by_pairs(feature);
   for (std::size_t f = 0; f < p_; ++f) {
     std::uint64_t* keep = keep_[f].reserve(parent.words_);
-    parent.rows_below(feature, f, bound, keep);
+    parent.rows_below(feature, f, bound, by_pairs, keep);
     if (!left)
       for (std::size_t w = 0; w < parent.words_; ++w) keep[w] = ~keep[w];
     keep[parent.words_ - 1] &= valid_bits(parent.rows_, parent.words_ - 1);
@@ -72,15 +76,33 @@ void View<R>::make_all_pairs() {
     for (std::size_t j = 0; j < p_; ++j) pair(i, j);
 }
 
+// A pair takes that of every view above. Where a tree is grown, most features are cut at few nodes:
+// on few rows, looking these up takes less time than the memory of all the pairs.
 template <class R>
-void View<R>::rows_below(std::size_t outer, std::size_t inner, R bound, std::uint64_t* out) {
-  if (keep_pairs_ || outer == inner)
+bool View<R>::cuts_by_pairs(std::size_t outer) {
+  constexpr std::size_t kFewCells = 1 << 16, kTimes = 4;
+  if (!keep_pairs_) return false;
+  if (!keep_order_ || root_->rows_ * p_ > kFewCells) return true;
+  std::size_t& looked_up = root_->looked_up_[outer];
+  if (looked_up >= kTimes * root_->rows_) return true;
+  looked_up += rows_;
+  return false;
+}
+
+template <class R>
+void View<R>::rows_below(std::size_t outer, std::size_t inner, R bound, bool by_pairs,
+                         std::uint64_t* out) {
+  if (by_pairs || outer == inner)
     return below(data_->kernels, pair(outer, inner), words_, bound, out);
   const std::uint32_t* rank = data_->problem.ranks(outer);
   const std::uint32_t* order = order_[inner].data();
-  for (std::size_t w = 0; w < words_; ++w) out[w] = 0;
-  for (std::size_t i = 0; i < rows_; ++i)
-    out[i / kBlock] |= static_cast<std::uint64_t>(rank[order[i]] < bound) << (i % kBlock);
+  for (std::size_t w = 0; w < words_; ++w) {
+    const std::size_t from = w * kBlock, count = std::min(kBlock, rows_ - from);
+    std::uint64_t bits = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      bits |= static_cast<std::uint64_t>(rank[order[from + i]] < bound) << i;
+    out[w] = bits;
+  }
 }
 
 template <class R>
@@ -121,7 +143,7 @@ void View<R>::set_counted(std::size_t feature, R counted, bool left) {
   counted_.resize(p_);
   for (std::size_t f = 0; f < p_; ++f) {
     std::uint64_t* bits = count_.reserve(parent_->words_);
-    parent_->rows_below(feature, f, counted, bits);
+    parent_->rows_below(feature, f, counted, keep_pairs_, bits);
     for (std::size_t w = 0; w < parent_->words_; ++w)
       bits[w] = (left ? bits[w] : ~bits[w]) & parent_->all(f)[w];
     data_->kernels.compress_bits(bits, parent_->words_, 1, keep_[f].data(),
