@@ -131,13 +131,14 @@ def analyse(
     if division is not None:
         return _Analyser(statements, request, division.table, None, reporter, division).run()
     place: ast.Node | None = None if data is not None else statements.data.source
+    base = base or Path()
     try:
-        table = files.read(request, base=base or Path(), frame=frame)
+        table = files.read(request, base=base, frame=frame)
         place = None if test else _test_file(statements.data) or place
         tested = request
         if test is not None:
             tested = replace(request, test=TestFile(path=str(Path(test).absolute())))
-        test_table = files.read_test(tested, base=base or Path(), test_frame=test_frame)
+        test_table = files.read_test(tested, base=base, test_frame=test_frame)
     except OdtError as error:
         reporter.adopt(error, place)
         reporter.check()
@@ -175,7 +176,8 @@ class _Analyser:
         shape = self._skeleton()
         chosen = options(statements.solves, self.reporter)
         target = self._target()
-        self._check_lets(WORDS if target is None else words_for(target))
+        if statements.lets:
+            self._check_lets(WORDS if target is None else words_for(target))
         if target is None:
             self.reporter.check()
         assert target is not None, "a target that is given up has been reported"

@@ -144,6 +144,9 @@ def _only_value(feature: FeatureDecl, column: Column, n_rows: int) -> str | None
     Of a category with gaps, `x == v` asks for the gap where it may go right, apart from v.
     """
     if column.numbers is not None:
+        first, last = column.numbers[0], column.numbers[-1]
+        if first < last or first > last:  # the usual case; neither is missing
+            return None
         here: FloatArray | IntArray = column.numbers[~np.isnan(column.numbers)]
         asks = feature.candidates.place == "bins"
     else:
@@ -377,7 +380,9 @@ def _names_rows(column: Column) -> bool:
     Where a share of the rows is for testing, up to half of the numbers are not there.
     """
     numbers = column.numbers
-    if numbers is None or len(numbers) < FEW_ROWS or not np.isfinite(numbers).all():
+    if numbers is None or len(numbers) < FEW_ROWS or not float(numbers[0]).is_integer():
+        return False
+    if not np.isfinite(numbers).all():
         return False
     span = float(numbers.max()) - float(numbers.min())  # infinite without a warning of numpy
     if span + 1 > 2 * len(numbers) or (numbers != np.floor(numbers)).any():

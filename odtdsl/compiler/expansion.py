@@ -77,8 +77,7 @@ def check_growth(statements: Statements, reporter: Reporter) -> None:
     if (objective := statements.objective) is not None:
         users += [("the objective", one, [one.measure]) for one in objective.stages]
     for what, node, exprs in users:
-        names = {name for expr in exprs for name in _names(expr)}
-        if names & told:
+        if told and any(name in told for expr in exprs for name in _names(expr)):
             if isinstance(node, ast.Let):
                 told.add(node.name)
             continue  # told where it began

@@ -143,7 +143,8 @@ class RowChoice:
         kept = rows[~gone]
         closed = [n for n, p in self._policies.items() if p == "refuse" and n in table.columns]
         features = {feature.name for feature in self.features}
-        absent = {name: table.columns[name].missing[kept] for name in closed}
+        some = [name for name in closed if table.columns[name].missing.any()]  # hardly ever
+        absent = {name: table.columns[name].missing[kept] for name in some}
         absent = {name: missing for name, missing in absent.items() if missing.any()}
         of_features = {name: absent.pop(name) for name in list(absent) if name in features}
         if not test and len(of_features) > 1:

@@ -228,9 +228,10 @@ def _no_file(name: str, path: Path) -> OdtError:
 
 def _check_options(request: DataRequest) -> None:
     """Refuse options of text files on other sources: dropping them would hide a mistake."""
-    suffix = Path(request.name).suffix.lower()
-    excel = request.kind == "file" and suffix in _EXCEL
-    binary = request.kind != "file" or suffix in _PARQUET or excel
+    is_file = request.kind == "file"
+    suffix = Path(request.name).suffix.lower() if is_file else ""
+    excel = suffix in _EXCEL
+    binary = not is_file or suffix in _PARQUET or excel
     used = [
         ("separator", request.separator is not None and (binary or suffix in _ARFF)),
         ("decimal", request.decimal is not None and not excel and (binary or suffix in _ARFF)),
@@ -239,7 +240,7 @@ def _check_options(request: DataRequest) -> None:
         ("sheet", request.sheet is not None and not excel),
         ("encoding", request.encoding is not None and binary),
     ]
-    source = request.name if request.kind == "file" else f"data {request.kind}"
+    source = request.name if is_file else f"data {request.kind}"
     wrong = [option for option, is_wrong in used if is_wrong]
     if wrong:
         raise error(

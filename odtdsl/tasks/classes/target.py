@@ -193,10 +193,7 @@ class ClassTarget(TargetPart):
 
 def _check_number(raw: RawColumn, distinct: int, statement: ast.Target, reporter: Reporter) -> None:
     """Refuse a column as classes that has the values of a number."""
-    continuous = raw.numbers is not None and bool(
-        (raw.numbers[raw.numbers == raw.numbers] % 1 != 0).any()
-    )
-    if distinct > MAX_CLASSES or (distinct > MANY_CLASSES and continuous):
+    if distinct > MAX_CLASSES or (distinct > MANY_CLASSES and _has_fractions(raw)):
         name = name_text(raw.name)
         raise reporter.error(
             "T106",
@@ -207,6 +204,11 @@ def _check_number(raw: RawColumn, distinct: int, statement: ast.Target, reporter
                 f"if it is a class, list the classes: {coded(f'target {name}: class {{...}}')}",
             ),
         )
+
+
+def _has_fractions(raw: RawColumn) -> bool:
+    numbers = raw.numbers
+    return numbers is not None and bool((numbers[numbers == numbers] % 1 != 0).any())
 
 
 def _check_declared(
