@@ -162,6 +162,11 @@ class Progress:
     make: Callable[[Found], Predictor] | None = field(default=None, compare=False, repr=False)
 
     @property
+    def standing(self) -> tuple[int, Fraction | None, Fraction | None]:
+        """Stage, incumbent and bound: what is no news if it was told before."""
+        return self.stage, self.incumbent, self.bound
+
+    @property
     def model(self) -> Predictor | None:
         """The incumbent as a predictor, made when it is asked for; None where it was not kept.
 

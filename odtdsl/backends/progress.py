@@ -39,16 +39,19 @@ class ProgressRelay:
     def __call__(self, progress: Progress) -> None:
         """Note a step of a search and pass it on, with the seconds since the beginning."""
         self._found = self._model_of(progress)
-        told = replace(progress, seconds=time.monotonic() - self.began, found=self._found)
-        if told.stage == 0:
+        incumbent, bound = progress.incumbent, progress.bound
+        if progress.stage == 0:
             # Two searches do not know of each other what is found or proven.
-            told = self._first = replace(
-                told,
-                incumbent=_of(min, told.incumbent, self._first.incumbent),
-                bound=_of(max, told.bound, self._first.bound),
-            )
+            incumbent = _of(min, incumbent, self._first.incumbent)
+            bound = _of(max, bound, self._first.bound)
+        seconds = time.monotonic() - self.began
+        told = replace(
+            progress, incumbent=incumbent, bound=bound, seconds=seconds, found=self._found
+        )
+        if told.stage == 0:
+            self._first = told
         last = self.timeline[-1] if self.timeline else None
-        if last is not None and replace(last, seconds=told.seconds) == told:
+        if last is not None and last.standing == told.standing:
             if last.found is None:  # told before its model was
                 self.timeline[-1] = replace(last, found=told.found)
             return

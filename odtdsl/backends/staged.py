@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from dataclasses import replace
 from fractions import Fraction
 from typing import Generic, TypeVar
 
@@ -116,7 +115,7 @@ class SearchState(Generic[M]):
             stage=stage, incumbent=incumbent, bound=bound, seconds=seconds, found=found
         )
         last = self.timeline[-1] if self.timeline else None
-        if last is not None and replace(last, seconds=seconds) == progress:
+        if last is not None and last.standing == progress.standing:
             if last.found is not None or found is None:
                 return
             self.timeline.pop()

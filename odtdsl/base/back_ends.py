@@ -7,6 +7,7 @@ editor read them.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -151,7 +152,7 @@ class Entry:
     def load(self) -> Any:
         """The class."""
         module, _, kind = self.home.partition(":")
-        return getattr(import_module(module), kind)
+        return getattr(sys.modules.get(module) or import_module(module), kind)
 
 
 AUTO = "auto"

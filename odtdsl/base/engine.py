@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from odtdsl.base._engine import *  # noqa: F403
 else:
+    import sys
     from importlib import import_module
 
     from odtdsl.base.diagnostics.model import error
+
+    _HOME = "odtdsl.base._engine"
 
     def __getattr__(name: str) -> object:
         """One of the native names.
@@ -26,7 +29,8 @@ else:
         if name.startswith("__"):
             raise AttributeError(name)
         try:
-            return getattr(import_module("odtdsl.base._engine"), name)
+            # A solve asks for a dozen names.
+            return getattr(sys.modules.get(_HOME) or import_module(_HOME), name)
         except ImportError as problem:
             raise _not_built("is not built") from problem
         except AttributeError as problem:

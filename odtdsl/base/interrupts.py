@@ -76,8 +76,9 @@ def interruptible() -> Iterator[Callable[[], bool]]:
 
     Yields what says whether it was asked; also where what is around it was asked before.
     """
-    handler = _Asking(_current())
-    with _set(handler):
+    before = _handlers()
+    handler = _Asking(_innermost(before))
+    with _set(handler, before):
         yield lambda: handler.asked
 
 
@@ -87,8 +88,9 @@ def interrupted() -> Iterator[Callable[[], bool]]:
 
     Yields what says whether it was raised.
     """
-    handler = _Raising(_current())
-    with _set(handler):
+    before = _handlers()
+    handler = _Raising(_innermost(before))
+    with _set(handler, before):
         yield lambda: handler.raised
 
 
@@ -111,12 +113,16 @@ _QUIET: list[Any] = []
 """The handler of `ends_quietly`, where it was called."""
 
 
-def _current() -> _Handler | None:
-    """The innermost handler of ours that is set in this process."""
-    for number in (signal.SIGINT, *POLITE):
-        before = signal.getsignal(number)
-        if isinstance(before, _Handler) and before.process == os.getpid():
-            return before
+def _handlers() -> list[tuple[int, Any]]:
+    """What is set for each signal."""
+    return [(number, signal.getsignal(number)) for number in (signal.SIGINT, *POLITE)]
+
+
+def _innermost(handlers: list[tuple[int, Any]]) -> _Handler | None:
+    """The first of them that is ours and was set in this process."""
+    for _, handler in handlers:
+        if isinstance(handler, _Handler) and handler.process == os.getpid():
+            return handler
     return None
 
 
@@ -133,12 +139,11 @@ def _free(number: int, before: Any) -> bool:
 
 
 @contextmanager
-def _set(handler: _Handler) -> Iterator[None]:
+def _set(handler: _Handler, handlers: list[tuple[int, Any]]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    found = [(number, signal.getsignal(number)) for number in (signal.SIGINT, *POLITE)]
-    taken = [(number, before) for number, before in found if _free(number, before)]
+    taken = [(number, before) for number, before in handlers if _free(number, before)]
     try:
         for number, _ in taken:
             signal.signal(number, handler)

@@ -83,4 +83,4 @@ def as_written(core: Core, progress: Progress, unpacking: Unpacking) -> Progress
 def user_value(core: Core, index: int, value: Fraction) -> Fraction:
     """A stage's value in the direction that the spec writes."""
     stage = core.objective[index]
-    return value if isinstance(stage, DepthStage) else stage.sign * value
+    return value if isinstance(stage, DepthStage) or stage.sign == 1 else stage.sign * value

@@ -91,11 +91,14 @@ def ruled_features(core: Core, depth: int) -> Features:
     tests: list[tuple[int, int]] = []
     for index, family in enumerate(core.families):
         flags = [tests_at(family, core.filters, at) for at in levels]
-        asked = np.flatnonzero(np.any(flags, axis=0))
-        if len(asked):
-            admitted.append((index, flags))
-            single = family.kind == "threshold"
-            tests += [(index, -1)] if single else [(index, t) for t in asked.tolist()]
+        asked = flags[0] if len(flags) == 1 else np.any(flags, axis=0)
+        if not asked.any():
+            continue
+        admitted.append((index, flags))
+        if family.kind == "threshold":
+            tests.append((index, -1))
+        else:
+            tests += [(index, test) for test in np.flatnonzero(asked).tolist()]
     # One column without a cut where there is none: the search wants a feature.
     ranks = np.zeros((max(1, len(tests)), core.n_rows), dtype=np.uint32)
     distinct = np.full(len(ranks), 2 if tests else 1, dtype=np.uint32)
@@ -107,10 +110,9 @@ def ruled_features(core: Core, depth: int) -> Features:
             before, after = int(family.missing == "left"), int(family.missing == "right")
             ranks[at] = family.codes + before
             distinct[at] = len(family.values) + before + after
-            no = np.zeros(1, dtype=bool)
             for level, allowed in zip(by_level, flags, strict=True):
-                padded = np.concatenate([no[:before], allowed, no, no[:after]])
-                level.append(None if padded[:-1].all() else padded)
+                everywhere = not (before or after) and allowed.all()
+                level.append(None if everywhere else np.pad(allowed, (before, 1 + after)))
             at += 1
         else:
             asked = np.flatnonzero(np.any(flags, axis=0))
@@ -401,12 +403,20 @@ def _stacked(
 def _span_of(core: Core, stages: tuple[LinearStage, ...], depth: int) -> int:
     """The largest value that the stacked loss can take."""
     leaves = max(1, most_leaves(core, depth))
-    shape = (core.n_rows, core.n_classes)
     measures = [*(m for _, m in demands(core)), *(stage.measure for stage in stages)]
     largest = 1
     for measure in measures:
-        largest *= digit(measure, shape, leaves)[2] + 1
+        largest *= _span(measure, leaves) + 1
     return largest
+
+
+def _span(measure: Additive, leaves: int) -> int:
+    """The largest sum of losses above each row's least, and of prices of leaves."""
+    span = measure.leaves * leaves
+    if measure.output is not None:
+        by_label = np.ascontiguousarray(measure.output.T)
+        span += int((by_label.max(axis=0) - by_label.min(axis=0)).sum())
+    return span
 
 
 def least(measure: Additive) -> int:
@@ -419,9 +429,11 @@ def least(measure: Additive) -> int:
 def digit(measure: Additive, shape: tuple[int, int], leaves: int) -> tuple[IntArray, int, int]:
     """Losses above each row's least, the price of a leaf, and the largest sum of both."""
     output = np.zeros(shape, dtype=np.int64) if measure.output is None else measure.output
-    output = output - _of_rows(np.minimum, output)[:, None]
-    span = int(_of_rows(np.maximum, output).sum()) + measure.leaves * leaves
-    return output, measure.leaves, span
+    return (
+        output - _of_rows(np.minimum, output)[:, None],
+        measure.leaves,
+        _span(measure, leaves),
+    )
 
 
 def _of_rows(fold: np.ufunc, table: IntArray) -> IntArray:
@@ -435,17 +447,17 @@ def _classes(
 ) -> tuple[npt.NDArray[np.int32], int, IntArray | None, IntArray | None]:
     """Rows with proportional losses as classes, with weights; plain errors where they are."""
     n_rows, n_labels = total.shape
-    each = _of_rows(np.maximum, total)
-    simple = bool(each.max(initial=0) <= 1)
-    weights = each if simple else _of_rows(np.gcd, total)
-    shapes = total if simple else total // np.maximum(weights, 1)[:, None]
-    plain = 1 - np.eye(n_labels, dtype=np.int64)
-    zero = weights == 0
-    right = shapes.argmin(axis=1)
-    if (zero | _of_rows(np.logical_and, shapes == plain[right])).all():
-        costs, classes, n_classes = None, right, n_labels
+    by_label = np.ascontiguousarray(total.T)  # along short rows numpy takes ten times as long
+    weights = by_label.max(axis=0)
+    if weights.max(initial=0) > 1:
+        weights = np.gcd.reduce(by_label, axis=0)
+        by_label = by_label // np.maximum(weights, 1)
+    # A plain error: one label costs nothing, each other 1.
+    plain = (by_label.sum(axis=0) == n_labels - 1) & (by_label.max(axis=0) <= 1)
+    if (plain | (weights == 0)).all():
+        costs, classes, n_classes = None, by_label.argmin(axis=0), n_labels
     else:
-        kinds, classes = np.unique(shapes, axis=0, return_inverse=True)
+        kinds, classes = np.unique(by_label.T, axis=0, return_inverse=True)
         n_classes = max(len(kinds), n_labels)
         if n_classes > MAX_ENGINE_CLASSES:  # refused: a table of all kinds could fill the memory
             return classes.astype(np.int32).reshape(n_rows), n_classes, weights, _NO_COSTS

@@ -96,7 +96,8 @@ def beyond_plain(core: Core) -> Core:
     def taken(clause: Clause) -> bool:
         return _used(clause) is not None or _along(clause) or leaf_rows(clause) is not None
 
-    return replace(core, clauses=tuple(c for c in core.clauses if not taken(c)))
+    rest = tuple(c for c in core.clauses if not taken(c))
+    return core if len(rest) == len(core.clauses) else replace(core, clauses=rest)
 
 
 def _along(clause: Clause) -> bool:
