@@ -324,9 +324,9 @@ def _smaller(raw: RawTree) -> Iterator[tuple[RawTree, RawSplit]]:
         yield replace(raw, left=left), split
     for right, split in _smaller(raw.right):
         yield replace(raw, right=right), split
-    leaves = set(_leaves(raw))
-    if len(leaves) == 1:
-        yield leaves.pop(), raw
+    only = _only_leaf(raw)
+    if only is not None:
+        yield only, raw
     elif raw.left == raw.right:
         yield raw.left, raw
 
@@ -360,9 +360,9 @@ def idle_splits(core: Core, raw: RawModel) -> tuple[IdleSplit, ...]:
     )
 
 
-def _leaves(raw: RawTree) -> Iterator[RawLeaf]:
+def _only_leaf(raw: RawTree) -> RawLeaf | None:
+    """The leaf that all leaves of a tree equal; None where they differ."""
     if isinstance(raw, RawLeaf):
-        yield raw
-    else:
-        yield from _leaves(raw.left)
-        yield from _leaves(raw.right)
+        return raw
+    left = _only_leaf(raw.left)
+    return left if left is not None and left == _only_leaf(raw.right) else None

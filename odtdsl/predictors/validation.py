@@ -34,7 +34,8 @@ def check_tree(tree: TreeStructure) -> tuple[Diagnostic, ...]:
     found += leaves.check_model(tree)
     for node, place in _placed(tree.root):
         if isinstance(node, Leaf):
-            found.extend(_check_leaf(node, place, tree))
+            found.extend(leaves.check(node, place, tree))
+            found.extend(_check_numbers(node, place))
         elif node.feature not in types:
             found.append(
                 wrong("F210", place, f"`{node.feature}` is not one of the features of the tree")
@@ -44,8 +45,7 @@ def check_tree(tree: TreeStructure) -> tuple[Diagnostic, ...]:
     return tuple(found)
 
 
-def _check_leaf(leaf: Leaf, place: str, tree: TreeStructure) -> Iterator[Diagnostic]:
-    yield from leaves_of(tree).check(leaf, place, tree)
+def _check_numbers(leaf: Leaf, place: str) -> Iterator[Diagnostic]:
     if not all(map(math.isfinite, (leaf.output or ()) + leaf.class_weights)):
         yield wrong("F209", place, "outputs and class weights must be finite")
     elif not all(math.isfinite(value) for step in leaf.curve for value in step):
