@@ -223,8 +223,13 @@ def test_the_event_alone_is_not_predicted_from_its_time(tmp_path: Path) -> None:
     assert "survival months event died" in line
     asked = written(tmp_path, survival_rows("a", "b"), "survival a event b")
     assert "target survival a event b" in asked.text
-    with pytest.raises(OdtError, match="no column of times `c`"):
+    with pytest.raises(OdtError, match="no column of times `c`") as caught:
         written(tmp_path, survival_rows("a", "b"), "survival c event b")
+    assert "`a`" in caught.value.diagnostics[0].notes[0]
+    for coded in ("dead alive", "2 1"):
+        rows = [f"{i},{i % 7},{coded.split()[i % 2]}" for i in range(20)]
+        with pytest.raises(OdtError, match="`b` does not say whether the event came"):
+            written(tmp_path, "\n".join(["a,x,b", *rows]), "survival a event b")
 
 
 def test_months_beside_a_state_of_three_values_are_a_feature(tmp_path: Path) -> None:

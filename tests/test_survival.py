@@ -259,10 +259,16 @@ def test_a_column_of_that_name_is_a_class_as_before() -> None:
     frame["survival"] = ["no", "yes", "Yes", "no"]
     with pytest.raises(OdtError, match="D229"):
         odtdsl.parse(text).solve(frame=frame | {"survival": [0, 1, 1, 2]})
-    with pytest.raises(OdtError, match="D141"):
+    frame["survival"] = ["alive", "dead", "dead", "alive"]
+    with pytest.raises(OdtError, match="D229") as caught:
         odtdsl.parse(text).solve(frame=frame)
-    frame["survival"] = ["no", "yes", "yes", "no"]
-    assert odtdsl.parse(text).solve(frame=frame).status == "optimal"
+    assert "it holds `alive`, `dead`" in caught.value.diagnostics[0].notes
+    found = []
+    for said in (["no", "yes", "yes", "no"], ["no", "yes", "Yes", "False"], [0, 1, 1, 0]):
+        result = odtdsl.parse(text).solve(frame=frame | {"survival": said})
+        assert result.status == "optimal"
+        found.append(result.objective)
+    assert found[0] == found[1] == found[2]
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,13 @@ def draft(
     if (said := _SURVIVAL.fullmatch(target.strip())) is not None and target not in table.columns:
         time, target = said[1].strip("`"), said[2].strip("`")
         if time not in table.columns or table.columns[time].numbers is None:
-            raise error("N103", f"{data} has no column of times `{time}`")
+            raise error("N103", f"{data} has no column of times `{time}`", notes=(_columns(names),))
+        if target in table.columns and not profiles[target].came:
+            raise error(
+                "D232",
+                f"`{target}` does not say whether the event came: it has {profiles[target].values}",
+                helps=("write 1 where the event came, and 0 where the row was censored",),
+            )
         profiles[time] = replace(profiles[time], role="target", why="")
     elif pair is not None and target == pair[1]:
         why = f"the time until `{target}`: for survival `--target {quote(guess)}`"
@@ -116,7 +122,7 @@ def draft(
         raise error(
             "N103",
             f"{data} has no column `{target}`",
-            notes=(f"its columns are {', '.join(f'`{name}`' for name in names[:20])}",),
+            notes=(_columns(names),),
             helps=_no_target(table, target, near),
         )
     profiles[target] = replace(profiles[target], role="target", why="")
@@ -152,6 +158,10 @@ def draft(
         columns=tuple(profiles.values()),
         notes=notes,
     )
+
+
+def _columns(names: Sequence[str]) -> str:
+    return f"its columns are {', '.join(f'`{name}`' for name in names[:20])}"
 
 
 # ---- the spec

@@ -72,8 +72,14 @@ def of_columns(time: Column, event: Column) -> tuple[FloatArray, FloatArray]:
     if event.numbers is not None:
         return time.numbers, event.numbers
     assert event.codes is not None, "a column holds numbers or codes"
-    came = np.array([str(level).casefold() in CAME for level in event.type.levels], np.float64)
-    return time.numbers, np.append(came, np.nan)[event.codes]
+    came = [said_of(level) for level in event.type.levels]
+    return time.numbers, np.array([*came, None], np.float64)[event.codes]
+
+
+def said_of(level: object) -> bool | None:
+    """Whether a text says that the event came; None where it says neither."""
+    text = str(level).casefold()
+    return text in CAME if text in (*CAME, *DID_NOT) else None
 
 
 def hazards(rows: Rows) -> FloatArray:

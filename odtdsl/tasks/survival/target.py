@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
 
-from odtdsl.base.diagnostics.model import OdtError, error
+from odtdsl.base.diagnostics.model import OdtError, error, shortened
 from odtdsl.compiler.columns import Columns
 from odtdsl.compiler.context import Reporter
 from odtdsl.compiler.statements import Statements
@@ -17,7 +17,7 @@ from odtdsl.datasets.table import BoolArray, IntArray, RawColumn
 from odtdsl.language import ast
 from odtdsl.problem.ir.problem import TargetDecl
 from odtdsl.problem.ir.rows import Rows
-from odtdsl.tasks.survival.problem import CAME, DID_NOT, observed, of_columns
+from odtdsl.tasks.survival.problem import observed, of_columns, said_of
 
 SHOWN_ROWS = 5
 
@@ -47,9 +47,8 @@ class SurvivalTarget(TargetPart):
     def column(self, target: TargetDecl, name: str, raw: RawColumn) -> ColumnType:
         """Numbers; a column of events may say `true` and `false`, or `yes` and `no`."""
         if name == target.names[1] and raw.numbers is None:
-            levels = raw.distinct[0]
-            if {level.casefold() for level in levels} <= {*CAME, *DID_NOT} and len(levels) <= 2:
-                return ColumnType(name=name, kind="binary", levels=tuple(sorted(levels)))
+            levels = tuple(sorted(raw.distinct[0]))
+            return ColumnType(name=name, kind="category", levels=levels)
         return ColumnType(name=name, kind="number")
 
     def truth(self, target: TargetDecl, columns: Mapping[str, Column]) -> Truth:
@@ -68,6 +67,7 @@ class SurvivalTarget(TargetPart):
                 ~np.isin(events, (0, 1)),
                 f"`{event}` says whether the event came, but it is neither 0 nor 1",
                 "write 1 where the event came, and 0 where the row was censored",
+                [level for level in columns[event].type.levels if said_of(level) is None],
             ),
         ]
         if wrong:
@@ -103,15 +103,20 @@ class SurvivalTarget(TargetPart):
             )
 
 
-def _out_of_place(code: str, wrong: BoolArray, message: str, advice: str) -> list[OdtError]:
+def _out_of_place(
+    code: str, wrong: BoolArray, message: str, advice: str, texts: Sequence[str] = ()
+) -> list[OdtError]:
     if not wrong.any():
         return []
     rows = np.flatnonzero(wrong)
     where = ", ".join(map(str, rows[:SHOWN_ROWS].tolist()))
     more = ", ..." if len(rows) > SHOWN_ROWS else ""
-    note = f"row{'s' * (len(rows) > 1)} {where}{more}, counted from 0"
+    notes = [f"row{'s' * (len(rows) > 1)} {where}{more}, counted from 0"]
+    if texts:
+        few = ", ".join(f"`{shortened(text)}`" for text in texts[:SHOWN_ROWS])
+        notes.append(f"it holds {few}{', ...' * (len(texts) > SHOWN_ROWS)}")
     said = f"{message} in {len(rows)} of {len(wrong)} rows"
-    return [error(code, said, notes=(note,), helps=(advice,))]
+    return [error(code, said, notes=notes, helps=(advice,))]
 
 
 PART = SurvivalTarget()
