@@ -67,7 +67,7 @@ class SurvivalTarget(TargetPart):
                 ~np.isin(events, (0, 1)),
                 f"`{event}` says whether the event came, but it is neither 0 nor 1",
                 "write 1 where the event came, and 0 where the row was censored",
-                [level for level in columns[event].type.levels if said_of(level) is None],
+                [str(one) for one in columns[event].type.levels if said_of(one) is None],
             ),
         ]
         if wrong:
