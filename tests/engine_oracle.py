@@ -1,4 +1,5 @@
-"""Brute force for tiny problems: every reduced tree, by dynamic programming over sets of rows."""
+"""Tiny random problems and brute force for them: every reduced tree, by dynamic programming over
+sets of rows."""
 
 import itertools
 from functools import cache
@@ -127,3 +128,34 @@ def tree_loss(
     assert max_leaves is None or leaves <= max_leaves
     assert must is None or must in feature
     return total
+
+
+def random_problem(rng, largest=12):
+    n = int(rng.integers(1, largest + 1))
+    p = int(rng.integers(1, 4))
+    classes = int(rng.integers(1, 21)) if rng.random() < 0.3 else int(rng.integers(2, 4))
+    values = int(rng.integers(2, n + 2))
+    x = rng.integers(0, values, size=(n, p))
+    if rng.random() < 0.3:  # columns of 0 and 1 beside longer ones
+        few = rng.random(p) < 0.6
+        x[:, few] %= 2
+    if p > 1 and rng.random() < 0.2:
+        x[:, 1] = x[:, 0]
+    if rng.random() < 0.1:
+        x[:, 0] = 1
+    if n > 1 and rng.random() < 0.3:
+        x[n // 2] = x[0]
+    labels = rng.integers(0, classes, size=n).astype(np.int32)
+    ranks, distinct = rank_columns(x)
+    return ranks, distinct, labels, classes
+
+
+def random_weights(rng, n):
+    """None, weights that differ, a little or much, or are all the same: each goes its own way."""
+    kind = rng.random()
+    if kind < 0.4:
+        return None
+    weights = rng.integers(0, 6, size=n).astype(np.int64)
+    if kind < 0.5:  # sums beyond 16 bits, and many weights
+        return weights * 10007 + rng.integers(0, 40, size=n)
+    return weights if kind < 0.75 else np.full(n, weights.max() + 1)
