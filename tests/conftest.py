@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import pytest
 from hypothesis import settings
+from scale import SCALE
 
 # A runner in the background (`nohup`, a shell's `&`) starts with these ignored; tests of signals
 # want them heard.
@@ -29,6 +30,18 @@ def pytest_collection_finish() -> None:
 # Times are reported by benchmarks and never asserted: a busy machine is no failure.
 settings.register_profile("odtdsl", deadline=None)
 settings.load_profile("odtdsl")
+
+
+@pytest.fixture
+def few_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked for where any tree or diagram will do that `greedy` grows: by day it grows few.
+
+    On the few rows of most tests it grows a hundred that are no better than one of the first.
+    """
+    if SCALE < 1:
+        monkeypatch.setattr("odtdsl.backends.greedy.diagrams.ATTEMPTS", 20)
+        monkeypatch.setattr("odtdsl.backends.greedy.diagrams.PATIENCE", 5)
+        monkeypatch.setattr("odtdsl.backends.greedy.backend.ATTEMPTS", 5)
 
 
 @pytest.fixture

@@ -25,6 +25,8 @@ from odtdsl.driver.choice import back_end, choose
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
 from odtdsl.problem.ir.raw import RawDiagram
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 
 def test_models_admit_what_enumeration_does() -> None:
     seen = sum((same_set(f"sets {i}", cpsat=True) for i in range(scaled(12, least=5))), Counter())

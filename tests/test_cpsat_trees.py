@@ -34,6 +34,8 @@ from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit
 from odtdsl.problem.terms.normalize import normalize
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 XOR = {"a": [0, 0, 1, 1] * 5, "b": [0, 1, 0, 1] * 5, "y": ["even", "odd", "odd", "even"] * 5}
 HEAD = "data frame target y tree depth <= 3 minimize errors + leaves / 10"
 IRIS = 'data sklearn "iris" target target tree depth <= {depth} minimize errors'

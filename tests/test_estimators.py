@@ -16,6 +16,8 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 import odtdsl as odt
 from odtdsl import estimators
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 QUICK = [
     odt.OptimalTreeClassifier(),
     odt.OptimalTreeRegressor(),

@@ -25,6 +25,8 @@ from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.driver.choice import back_end
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 PARITY = {
     "a": [0, 0, 0, 0, 1, 1, 1, 1],
     "b": [0, 0, 1, 1] * 2,

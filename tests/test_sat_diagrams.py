@@ -19,6 +19,8 @@ from odtdsl.backends.base import Limits
 from odtdsl.backends.sat.backend import Sat
 from odtdsl.base.diagnostics.model import OdtError
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 XOR = {"a": [0, 0, 1, 1] * 5, "b": [0, 1, 0, 1] * 5, "y": ["even", "odd", "odd", "even"] * 5}
 
 

@@ -20,6 +20,8 @@ from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.tree import Tree
 from odtdsl.problem.ir.raw import RawLeaf
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 TREE = "data frame target y feature a, b, c, d: number\n"
 LEVELS = TREE.replace("c, d: number\n", "d: number\nfeature c: category\n")
 NUMBER = TREE.replace("target y", "target y: number")
