@@ -132,7 +132,7 @@ def test_the_search_sees_no_held_out_row() -> None:
 def test_weights_rules_and_numbers() -> None:
     x, y = noisy()
     weights = np.random.default_rng(0).choice([0.5, 1.0, 2.25], size=len(y))
-    said: dict[str, Any] = {"early_stopping": True, "time_limit": 1.0, "max_depth": 5}
+    said: dict[str, Any] = {"early_stopping": True, "time_limit": 0.5, "max_depth": 5}
     tree = OptimalTreeClassifier(["forall leaf: size >= 20"], **said).fit(x, y, weights)
     assert tree.audit_.holds
     assert tree.result_.status == "feasible"
@@ -140,7 +140,7 @@ def test_weights_rules_and_numbers() -> None:
     numbers = OptimalTreeRegressor(**said).fit(x, target)
     assert numbers.result_.stopped == "held out"
     with pytest.warns(ConvergenceWarning, match="reached its limit"):
-        whole = OptimalTreeRegressor(time_limit=1.0, max_depth=5).fit(x, target)
+        whole = OptimalTreeRegressor(time_limit=0.5, max_depth=5).fit(x, target)
     assert whole.result_.stopped == ""
     assert whole.score(x, target) >= numbers.score(x, target)
 

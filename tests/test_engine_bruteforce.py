@@ -241,7 +241,7 @@ def test_leaves_of_a_least_size(isa):
 def test_kernels_agree_on_larger_sets(isa):
     """Sizes where blocks of 64 rows, ties and the tails of registers matter."""
     rng = np.random.default_rng(3)
-    for trial in range(max(100, INSTANCES // 3)):
+    for trial in range(scaled(100, least=40)):
         n = int(rng.integers(20, 1500))
         p = int(rng.integers(1, 5))
         classes = int(rng.choice([2, 2, 3, 7, 9, 16, 20]))
@@ -293,7 +293,7 @@ def test_smallest_tree_without_error():
 def test_two_threads_answer_alike(method):
     """Same optimum as one thread, and the same tree from run to run."""
     rng = np.random.default_rng(5)
-    for _ in range(max(10, INSTANCES // 20)):
+    for _ in range(scaled(15, least=4)):
         n, p, depth = 150, 5, 4
         x = rng.integers(0, 12, size=(n, p))
         labels = rng.integers(0, 3, size=n).astype(np.int32)
@@ -316,7 +316,7 @@ def test_limits_and_gaps(method):
     labels = rng.integers(0, 3, size=600).astype(np.int32)
     ranks, distinct = rank_columns(x)
     table = loss_table(labels, 3)
-    stopped = solve(narrow(ranks), distinct, labels, 3, 5, time_limit=0.3, method=method)
+    stopped = solve(narrow(ranks), distinct, labels, 3, 5, time_limit=0.1, method=method)
     assert stopped.status == "feasible"
     assert stopped.seconds < 8.0  # a runaway; the benchmark measures it
     assert stopped.bound <= stopped.objective
@@ -403,7 +403,7 @@ def test_bounds_and_incumbents_are_told_in_order():
         3,
         4,
         method="sorted",
-        time_limit=1.5,
+        time_limit=0.5,
         progress=lambda value, bound, seconds, _found: heard.append((value, bound, seconds)),
     )
     assert len(heard) == len(result.timeline)
@@ -461,7 +461,7 @@ def test_interrupts_give_the_best_tree_so_far(method):
     labels = rng.integers(0, 3, size=800).astype(np.int32)
     ranks, distinct = rank_columns(x)
     table = loss_table(labels, 3)
-    for delay in rng.uniform(0.05, 0.5, size=5):
+    for delay in rng.uniform(0.05, 0.3, size=scaled(5, least=2)):
         timer = threading.Timer(delay, _thread.interrupt_main)
         timer.start()
         result = solve(narrow(ranks), distinct, labels, 3, 6, method=method, time_limit=20)

@@ -239,7 +239,7 @@ def test_limits_leave_the_best_tree_and_a_bound(absolute):
         None,
         {"depth": 5},
         absolute=absolute,
-        time_limit=0.5,
+        time_limit=0.2,
         progress=lambda value, bound, seconds, _found: heard.append((value, bound, seconds)),
     )
     assert result.status == "feasible"
@@ -313,7 +313,7 @@ def test_start_trees(absolute):
 def test_interrupts(absolute):
     ranks, distinct, y = large_problem()
     w = np.ones(len(y))
-    for delay in (0.05, 0.3):
+    for delay in (0.05, 0.15):
         timer = threading.Timer(delay, _thread.interrupt_main)
         timer.start()
         result = solve(ranks, distinct, y, None, {"depth": 6}, absolute=absolute, time_limit=20)

@@ -408,7 +408,7 @@ def test_a_limit_ends_with_a_tree_and_a_bound() -> None:
             *(f"rule c{k}: forall leaf: 0 <= Course{k} <= 110" for k in (1, 2, 3)),
         )
     )
-    result = odt.solve(text, frame=columns, within="1s")
+    result = odt.solve(text, frame=columns, within="0.5s")
     (stage,) = result.stages
     assert result.audit is not None
     assert result.audit.holds

@@ -303,7 +303,7 @@ def test_a_time_limit_is_kept_and_says_what_is_proven() -> None:
 
 
 def test_ctrl_c_ends_with_what_is_known() -> None:
-    timer = threading.Timer(2.0, lambda: signal.raise_signal(signal.SIGINT))
+    timer = threading.Timer(1.0, lambda: signal.raise_signal(signal.SIGINT))
     began = time.monotonic()
     timer.start()
     found = hard().explain()
