@@ -130,6 +130,15 @@ def test_groups_and_rows_without_a_truth() -> None:
     for wrong in ({"x": [1]}, {"x": [1], "y": [None]}, {"x": [1], "y": ["c"]}):
         with pytest.raises(OdtError, match=r"U217|no row|no column"):
             evaluate(model, read_frame(wrong))
+    numbers = solved(
+        frame | {"y": [1, 2, 3, 4, 5, 6]},
+        "data frame target y: number tree depth <= 1 minimize mse",
+    )
+    with pytest.raises(OdtError, match="U217") as caught:
+        evaluate(numbers, read_frame({"x": [1, 2], "y": ["3", "4,5"]}))
+    (problem,) = caught.value.diagnostics
+    assert problem.notes == ("row 1 (counted from 0) contains `4,5`",)
+    assert "--decimal" in problem.helps[0]
     with pytest.raises(OdtError, match="no column `h`"):
         evaluate(model, read_frame(rows), by="h")
     many = {"x": list(range(30)), "y": ["a"] * 30}

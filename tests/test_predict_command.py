@@ -100,6 +100,25 @@ def test_all_formats_and_standard_input_hold_the_same(tree):
         assert as_text == plain
 
 
+@pytest.mark.parametrize(
+    ("rows", "code", "option"),
+    [
+        (b"age;ward\n1;2\n", "D107", '`--separator ";"`'),
+        (b"age,ward\n1,\xe9\n", "D102", "`--encoding latin-1`"),
+        (b"1,a\n", "D105", "`--no-header`"),
+    ],
+)
+def test_how_rows_are_written_is_told_by_options(tree, rows, code, option):
+    path = tree.parent / "odd.csv"
+    path.write_bytes(rows)
+    for command in ("predict", "evaluate"):
+        found = odt(command, tree, path, "--json")
+        (problem,) = json.loads(found.stdout)["diagnostics"]
+        assert problem["code"] == code
+        assert option in problem["helps"][0]
+        assert "data statement" not in problem["helps"][0]
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_parts_hold_what_the_whole_file_holds(tmp_path, seed):
     """Cut anywhere: within quotes, within `\\r\\n`, within a character of several bytes."""

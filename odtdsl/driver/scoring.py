@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from odtdsl.auditor.audit import AuditOfRows, audit_rows, values_of
 from odtdsl.auditor.results import audit_to_json
-from odtdsl.base.diagnostics.model import Diagnostic, error
+from odtdsl.base.diagnostics.model import Diagnostic, error, shortened
 from odtdsl.base.frozen import dataclass
 from odtdsl.base.methods import method
 from odtdsl.base.numbers import as_number
 from odtdsl.base.tasks import Part
+from odtdsl.datasets.cells import row_place
+from odtdsl.predictors.encoding import about_number, no_numbers
 from odtdsl.predictors.predictor import Predictor
 
 if TYPE_CHECKING:
@@ -189,7 +191,13 @@ class ScorePart(Part):
 def numbers_of(column: RawColumn) -> FloatArray:
     """A truth that is a number; NaN where it is missing. U217 where a cell is something else."""
     if column.numbers is None:
-        raise error("U217", f"the truth `{column.name}` is not a column of numbers")
+        row, text = next(iter(no_numbers(column)), (0, ""))
+        raise error(
+            "U217",
+            f"the truth `{column.name}` is not a column of numbers",
+            notes=(f"{row_place(row)} contains `{shortened(text)}`",),
+            helps=(about_number(text),),
+        )
     return column.numbers
 
 

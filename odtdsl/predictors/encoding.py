@@ -89,12 +89,17 @@ def as_number(text: str) -> float | None:
     return number if number is not None and math.isfinite(number) else None
 
 
-def _not_a_number(column: RawColumn, table: str, type_: ColumnType) -> OdtError:
-    bad = [
+def no_numbers(column: RawColumn) -> list[tuple[int, str]]:
+    """The cells that are neither numbers nor missing, each with its row."""
+    return [
         (row, text)
         for row, text in enumerate(column.texts.tolist())
         if text is not None and as_number(column.numerals.plain(text) or "") is None
     ]
+
+
+def _not_a_number(column: RawColumn, table: str, type_: ColumnType) -> OdtError:
+    bad = no_numbers(column)
     row, text = bad[0] if bad else (0, "")
     return error(
         "U203",
@@ -111,6 +116,11 @@ def _about_numbers(text: str, type_: ColumnType) -> str:
             "the model counts days: say `days` of this column in the data statement, as the spec "
             "of the model does"
         )
+    return about_number(text)
+
+
+def about_number(text: str) -> str:
+    """What to do about a text where a number should stand."""
     if re.fullmatch(r"[-+]?\d{1,3}(\.\d{3})*,\d+", text):
         return (
             'if the comma is the decimal separator, add `--decimal ","`, or put the spec of the '

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from odtdsl.base.diagnostics.model import error
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.interfaces.cli.commands import Argument, Command, Json, OnSpec, Option
 from odtdsl.interfaces.cli.common import OK, WRONG, Problem, print_json, print_lines, warn
 
@@ -14,6 +16,17 @@ if TYPE_CHECKING:
     from odtdsl.datasets.request import DataRequest
     from odtdsl.datasets.table import Table
     from odtdsl.predictors.predictor import Predictor
+
+
+_OPTIONS = (
+    (r"write `separator (.*)` in the data statement", r"add `--separator \1`"),
+    (r"write `header none` in the data statement", r"add `--no-header`"),
+    (
+        'give its encoding in the data statement, as in `encoding "(.*)"`',
+        r"give its encoding, as in `--encoding \1`",
+    ),
+)
+"""What a data statement says of a file, and the options that say the same."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +50,19 @@ class OnRows(Command):
     ] = False
 
     encoding: Annotated[str | None, Option(help="Encoding of the text; default UTF-8.")] = None
+
+    def run(self) -> int:
+        """What `answer` does; how a file is written is told by options where there is no spec."""
+        try:
+            return self.answer()
+        except OdtError as problem:
+            if self.spec is None:
+                raise OdtError(map(_by_options, problem.diagnostics)) from None
+            raise
+
+    @abstractmethod
+    def answer(self) -> int:
+        """Do the command; returns its exit code."""
 
     def request(self, name: str, model: Predictor) -> DataRequest:
         """What to read: a file or stream of this name, with the options of the command.
@@ -71,6 +97,14 @@ class OnRows(Command):
         return read(self.request(str(self.rows.absolute()), model), base=Path())
 
 
+def _by_options(problem: Diagnostic) -> Diagnostic:
+    """A mistake, with options in its helps where they name what a data statement would say."""
+    helps = problem.helps
+    for statement, option in _OPTIONS:
+        helps = tuple(re.sub(statement, option, text) for text in helps)
+    return replace(problem, helps=helps)
+
+
 def written(spec: Path) -> DataRequest:
     """The data statement of a spec: how its files of rows are written."""
     from odtdsl.compiler.context import Reporter
@@ -97,7 +131,7 @@ class Evaluate(OnRows):
     ] = False
     as_json: Json = False
 
-    def run(self) -> int:
+    def answer(self) -> int:
         """Print accuracy, recall, precision, ROC AUC and more, or the errors of numbers."""
         from odtdsl.insight.evaluation import evaluate, evaluate_under
         from odtdsl.interfaces.api import load_model

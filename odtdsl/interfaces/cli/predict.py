@@ -67,7 +67,7 @@ class Predict(OnRows):
     force: Force = False
     as_json: Json = False
 
-    def run(self) -> int:
+    def answer(self) -> int:
         """Print or write what a saved model predicts for the rows of a file."""
         from odtdsl.base.files import written_whole
         from odtdsl.interfaces.api import load_model
