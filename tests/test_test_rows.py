@@ -143,6 +143,20 @@ def test_a_share_of_no_row_says_why_it_holds(share: str, always: str, reason: st
     assert (line.value, line.bound, line.slack) == (None, None, None)
 
 
+@pytest.mark.parametrize("skeleton", ["tree depth <= 1", "diagram widths 1"])
+def test_what_weights_count_in_is_told(skeleton: str) -> None:
+    spec = f"data frame target y {skeleton} minimize error_rate"
+    frame = {"a": [0, 0, 0, 1, 1], "y": ["n", "n", "p", "p", "p"]}
+    plain = odtdsl.solve(spec, frame=frame, test_frame=frame)
+    assert "1 training error\n" in str(plain)
+    assert "without weights" not in str(plain)
+    weights = {"w": [1, 1.5, 0.75, 1, 2]}
+    result = odtdsl.solve(spec + " weight w", frame=frame | weights, test_frame=frame | weights)
+    assert "training errors of weight 0.75\n" in str(result)
+    assert "test: 1 error on 5 rows, accuracy 80.00%, without weights\n" in str(result)
+    assert f"minimize error_rate: {0.75 / 6.25:g}" in str(result)
+
+
 def test_nothing_is_said_twice() -> None:
     spec = "data frame target y tree depth <= 1 minimize errors or leaves solve using exact"
     spec = spec.replace("errors or leaves", "errors then leaves")

@@ -77,6 +77,8 @@ class TestScore:
         What such a constant predicts, a value for each target; nothing for other models.
     measures
         Of other tasks than classes and numbers, their measures by name.
+    weighted
+        Whether the rows have weights, which count in the audit and not in these measures.
     """
 
     __test__ = False
@@ -90,6 +92,7 @@ class TestScore:
     baseline: TestScore | None = field(default=None, compare=False, repr=False)
     predicts: tuple[Value, ...] = ()
     measures: tuple[tuple[str, float], ...] = ()
+    weighted: bool = False
 
     def __str__(self) -> str:
         """The measures, those of the best constant, and the table of the rules."""
@@ -241,6 +244,7 @@ def score(model: Predictor, test: Dataset, rows: Rows | None = None) -> TestScor
     constant, predicts = _best_constant(model, rows)
     return replace(
         found,
+        weighted=len(set(test.weights.numerators.tolist())) > 1,
         outputs=part.outputs(model, rows, test),
         audit=audit_rows(model, rows.problem, test),
         baseline=replace(

@@ -113,9 +113,15 @@ def counts_text(leaf: Leaf) -> str:
         return rows
     total = math.fsum(leaf.class_weights)
     wrong = math.fsum(w for i, w in enumerate(leaf.class_weights) if i != leaf.label)
-    if total == leaf.size and all(w == int(w) for w in leaf.class_weights):
+    if not is_weighted(leaf):
         return f"{rows}, {int(wrong)} error" + "s" * (wrong != 1)
     return f"{rows}, weight {rounded(total)}, {rounded(wrong)} of it wrong"
+
+
+def is_weighted(leaf: Leaf) -> bool:
+    """Whether the weights of its classes are no counts of its rows."""
+    weights = leaf.class_weights
+    return math.fsum(weights) != leaf.size or any(w != int(w) for w in weights)
 
 
 def _bin_words(low: float, high: float, closed: bool) -> str:

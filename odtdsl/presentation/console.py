@@ -12,7 +12,7 @@ from odtdsl.datasets.dataset import Day
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.tree import Tree
-from odtdsl.predictors.wording import label_text, printable, rounded
+from odtdsl.predictors.wording import is_weighted, label_text, printable, rounded
 from odtdsl.presentation.pictures.diagram_text import diagram_to_text
 from odtdsl.presentation.pictures.text import to_text
 from odtdsl.problem.ir.problem import DiagramSkeleton
@@ -194,24 +194,27 @@ def decoded(result: Result, name: str, *, missing: MissingShown = False) -> Iter
 def size_line(result: Result) -> str:
     """`depth 3, 7 leaves, 2 training errors`."""
     audit = result.audit
-    errors = None if audit is None else audit.errors
+    errors, model = None if audit is None else audit.errors, result.model
+    assert model is not None, "the caller asks"
     if (diagram := result.diagram) is not None:
         size = f"depth {diagram.depth}, {counted(diagram.n_splits, 'split')}"
     else:
-        assert result.tree is not None, "there is a model"
-        tree = result.tree
-        size = f"depth {tree.depth}, {counted(tree.n_leaves, 'leaf', 'leaves')}"
+        assert result.tree is not None, "a model is a tree or a diagram"
+        size = f"depth {model.depth}, {counted(result.tree.n_leaves, 'leaf', 'leaves')}"
     if errors is None:
         return size
+    if any(leaf.class_weights and is_weighted(leaf) for leaf in model.ends):
+        return f"{size}, training errors of weight {shown(errors)}"
     return f"{size}, {shown(errors)} training {'error' if errors == 1 else 'errors'}"
 
 
 def test_line(test: TestScore) -> str:
     """What is reported of test rows."""
+    aside = ", without weights" if test.weighted else ""
     if test.accuracy is None:
-        return f"test: {_figures(test)} on {counted(test.rows, 'row')}"
+        return f"test: {_figures(test)} on {counted(test.rows, 'row')}{aside}"
     wrong = counted(test.errors or 0, "error")
-    return f"test: {wrong} on {counted(test.rows, 'row')}, accuracy {test.accuracy:.2%}"
+    return f"test: {wrong} on {counted(test.rows, 'row')}, accuracy {test.accuracy:.2%}{aside}"
 
 
 def _figures(test: TestScore) -> str:
