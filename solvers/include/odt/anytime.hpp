@@ -174,6 +174,9 @@ class Anytime {
   std::vector<Cut> cuts(View<R>& view, const Place& at, Impurity impurity, std::size_t segments);
   void scan_cuts(View<R>& view, const Place& at, std::size_t f, Impurity impurity,
                  std::size_t segments, std::vector<Cut>& found);
+  void scan_sums(View<R>& view, const Place& at, Impurity impurity, std::size_t segments,
+                 Cut* best) const;
+  void scan_classes(View<R>& view, const Place& at, std::size_t segments, Cut* best) const;
   int predicted(const Grown& tree, std::uint32_t row) const;
   double xlogx(double x) const;
 

@@ -100,74 +100,6 @@ Grown::Ptr Anytime<R>::join(const Cut& cut, const Grown::Ptr& left, const Grown:
   return tree;
 }
 
-// The purest cut of a feature in each of some segments of its rows: for gini the sum over both
-// sides of squared counts over rows, for entropy that of count log count less rows log rows.
-template <class R>
-void Anytime<R>::scan_cuts(View<R>& view, const Place& at, std::size_t f, Impurity impurity,
-                           std::size_t segments, std::vector<Cut>& found) {
-  const std::size_t rows = view.rows(), labels = static_cast<std::size_t>(data_.loss.labels);
-  const std::uint32_t* order = view.order(f);
-  const R* sorted = view.sorted(f);
-  const std::uint64_t* ends = view.ends(f);
-  const bool gini = impurity == Impurity::gini, unit = weight_of_.empty();
-  std::vector<double> low(labels, 0), high(labels, 0);
-  double low_all = 0, high_all = 0, low_sum = 0, high_sum = 0;
-  for (std::size_t i = 0; i < rows; ++i)
-    high[class_of_[order[i]]] += unit ? 1.0 : weight_of_[order[i]];
-  for (double h : high) {
-    high_all += h;
-    high_sum += gini ? h * h : xlogx(h);
-  }
-  const std::size_t first = found.size();
-  for (std::size_t s = 0; s < segments; ++s) found.push_back({-1e300, f, 0});
-  const std::size_t least = static_cast<std::size_t>(least_), stop = view.words_to_cut(f) * kBlock;
-  std::size_t segment = 0, segment_end = rows / segments;
-  for (std::size_t i = 0; i + least < rows && i < stop; ++i) {
-    const std::size_t c = class_of_[order[i]];
-    const double w = unit ? 1.0 : weight_of_[order[i]];
-    if (gini) {
-      low_sum += w * (2 * low[c] + w);
-      high_sum -= w * (2 * high[c] - w);
-    } else {
-      low_sum += xlogx(low[c] + w) - xlogx(low[c]);
-      high_sum += xlogx(high[c] - w) - xlogx(high[c]);
-    }
-    low[c] += w;
-    high[c] -= w;
-    low_all += w;
-    high_all -= w;
-    if (!(ends[i / kBlock] >> (i % kBlock) & 1) || i + 1 < least) continue;
-    while (i >= segment_end && segment + 1 < segments)
-      segment_end = ++segment + 1 == segments ? rows : rows * (segment + 1) / segments;
-    const double score =
-        gini ? (low_all > 0 ? low_sum / low_all : 0) + (high_all > 0 ? high_sum / high_all : 0)
-             : low_sum - xlogx(low_all) + high_sum - xlogx(high_all);
-    Cut& best = found[first + segment];
-    if (score > best.score && may_cut(at, f, sorted[i], sorted[i + 1])) {
-      best.score = score;
-      best.bound = static_cast<std::uint32_t>(sorted[i]) + 1;
-    }
-  }
-  for (std::size_t s = 0, k = first; s < segments; ++s) {
-    if (found[k].bound == 0)
-      found.erase(found.begin() + static_cast<long>(k));
-    else
-      ++k;
-  }
-}
-
-template <class R>
-std::vector<typename Anytime<R>::Cut> Anytime<R>::cuts(View<R>& view, const Place& at,
-                                                       Impurity impurity, std::size_t segments) {
-  std::vector<Cut> found;
-  for (std::size_t f = 0; f < p_.features; ++f)
-    if (view.splittable(f) && open(at, f)) scan_cuts(view, at, f, impurity, segments, found);
-  control_.poll(view.rows() * p_.features / 8 + 1);
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Cut& a, const Cut& b) { return a.score > b.score; });
-  return found;
-}
-
 // The best tree of depth one; with `must` one that tests the column that must be tested, or none.
 template <class R>
 Grown::Ptr Anytime<R>::stump(View<R>& view, const Place& at, bool must) {
@@ -539,6 +471,7 @@ void Anytime<R>::share_turns(bool reaching, std::uint64_t improved_at) {
 
 }  // namespace odt
 
+#include "odt/anytime_cuts_impl.hpp"
 #include "odt/anytime_moves_impl.hpp"
 #include "odt/anytime_perfect_impl.hpp"
 #include "odt/anytime_reach_impl.hpp"

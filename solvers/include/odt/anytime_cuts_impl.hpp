@@ -1,0 +1,129 @@
+// The purest cuts of a view: what trees are grown by.
+#pragma once
+
+#include <algorithm>
+
+#include "odt/anytime.hpp"
+
+namespace odt {
+
+// The purest cut of a feature in each of some segments of its rows: for gini the sum over both
+// sides of squared counts over rows, for entropy that of count log count less rows log rows.
+template <class R>
+void Anytime<R>::scan_cuts(View<R>& view, const Place& at, std::size_t f, Impurity impurity,
+                           std::size_t segments, std::vector<Cut>& found) {
+  constexpr std::size_t kMostRows = std::size_t{1} << 26;  // whose squares doubles hold exactly
+  const std::size_t first = found.size();
+  for (std::size_t s = 0; s < segments; ++s) found.push_back({-1e300, f, 0});
+  if (impurity == Impurity::gini && data_.loss.kind == LossKind::two_class &&
+      view.rows() <= kMostRows)
+    scan_classes(view, at, segments, &found[first]);
+  else
+    scan_sums(view, at, impurity, segments, &found[first]);
+  for (std::size_t s = 0, k = first; s < segments; ++s) {
+    if (found[k].bound == 0)
+      found.erase(found.begin() + static_cast<long>(k));
+    else
+      ++k;
+  }
+}
+
+template <class R>
+void Anytime<R>::scan_sums(View<R>& view, const Place& at, Impurity impurity, std::size_t segments,
+                           Cut* best) const {
+  const std::size_t f = best->feature;
+  const std::size_t rows = view.rows(), labels = static_cast<std::size_t>(data_.loss.labels);
+  const std::uint32_t* order = view.order(f);
+  const R* sorted = view.sorted(f);
+  const std::uint64_t* ends = view.ends(f);
+  const bool gini = impurity == Impurity::gini, unit = weight_of_.empty();
+  std::vector<double> low(labels, 0), high(labels, 0);
+  double low_all = 0, high_all = 0, low_sum = 0, high_sum = 0;
+  for (std::size_t i = 0; i < rows; ++i)
+    high[class_of_[order[i]]] += unit ? 1.0 : weight_of_[order[i]];
+  for (double h : high) {
+    high_all += h;
+    high_sum += gini ? h * h : xlogx(h);
+  }
+  const std::size_t least = static_cast<std::size_t>(least_), stop = view.words_to_cut(f) * kBlock;
+  std::size_t segment = 0, segment_end = rows / segments;
+  for (std::size_t i = 0; i + least < rows && i < stop; ++i) {
+    const std::size_t c = class_of_[order[i]];
+    const double w = unit ? 1.0 : weight_of_[order[i]];
+    if (gini) {
+      low_sum += w * (2 * low[c] + w);
+      high_sum -= w * (2 * high[c] - w);
+    } else {
+      low_sum += xlogx(low[c] + w) - xlogx(low[c]);
+      high_sum += xlogx(high[c] - w) - xlogx(high[c]);
+    }
+    low[c] += w;
+    high[c] -= w;
+    low_all += w;
+    high_all -= w;
+    if (!(ends[i / kBlock] >> (i % kBlock) & 1) || i + 1 < least) continue;
+    while (i >= segment_end && segment + 1 < segments)
+      segment_end = ++segment + 1 == segments ? rows : rows * (segment + 1) / segments;
+    const double score =
+        gini ? (low_all > 0 ? low_sum / low_all : 0) + (high_all > 0 ? high_sum / high_all : 0)
+             : low_sum - xlogx(low_all) + high_sum - xlogx(high_all);
+    Cut& known = best[segment];
+    if (score > known.score && may_cut(at, f, sorted[i], sorted[i + 1])) {
+      known.score = score;
+      known.bound = static_cast<std::uint32_t>(sorted[i]) + 1;
+    }
+  }
+}
+
+// The same by gini, of two classes whose rows count one each: all sums are whole numbers.
+template <class R>
+void Anytime<R>::scan_classes(View<R>& view, const Place& at, std::size_t segments,
+                              Cut* best) const {
+  const std::size_t f = best->feature;
+  const R* sorted = view.sorted(f);
+  const std::uint64_t *ones = view.classes(f), *ends = view.ends(f);
+  const std::size_t rows = view.rows(), least = static_cast<std::size_t>(least_);
+  std::int64_t all = 0, below = 0;  // of class one
+  for (std::size_t w = 0; w < view.words(); ++w) all += popcount(ones[w] & valid_bits(rows, w));
+  const auto purity = [](std::int64_t count, std::int64_t one) {
+    const std::int64_t other = count - one;
+    return static_cast<double>(one * one + other * other) / static_cast<double>(count);
+  };
+  std::size_t segment = 0, segment_end = rows / segments;
+  for (std::size_t w = 0; w < view.words_to_cut(f); ++w) {
+    std::uint64_t counted = 0;
+    for (std::uint64_t open = ends[w]; open; open &= open - 1) {
+      const std::uint64_t upto = open ^ (open - 1);  // the bits up to the next end
+      below += popcount(ones[w] & upto & ~counted);
+      counted = upto;
+      const std::size_t i = w * kBlock + static_cast<std::size_t>(__builtin_ctzll(open));
+      if (i + least >= rows) return;
+      if (i + 1 < least) continue;
+      while (i >= segment_end && segment + 1 < segments)
+        segment_end = ++segment + 1 == segments ? rows : rows * (segment + 1) / segments;
+      const std::int64_t low = static_cast<std::int64_t>(i) + 1;
+      const double score =
+          purity(low, below) + purity(static_cast<std::int64_t>(rows) - low, all - below);
+      Cut& known = best[segment];
+      if (score > known.score && may_cut(at, f, sorted[i], sorted[i + 1])) {
+        known.score = score;
+        known.bound = static_cast<std::uint32_t>(sorted[i]) + 1;
+      }
+    }
+    below += popcount(ones[w] & ~counted);
+  }
+}
+
+template <class R>
+std::vector<typename Anytime<R>::Cut> Anytime<R>::cuts(View<R>& view, const Place& at,
+                                                       Impurity impurity, std::size_t segments) {
+  std::vector<Cut> found;
+  for (std::size_t f = 0; f < p_.features; ++f)
+    if (view.splittable(f) && open(at, f)) scan_cuts(view, at, f, impurity, segments, found);
+  control_.poll(view.rows() * p_.features / 8 + 1);
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Cut& a, const Cut& b) { return a.score > b.score; });
+  return found;
+}
+
+}  // namespace odt
