@@ -1,5 +1,6 @@
 // From the log of a search to a certificate; the format is in docs/reference/proof.md.
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <set>
@@ -11,42 +12,48 @@ namespace {
 
 // The rows of a node in the order of each feature, and what each of them can lose.
 struct SortedRows {
-  std::vector<std::vector<std::uint32_t>> order;
-  std::shared_ptr<std::vector<Loss>> most;  // of all rows of the problem
-  std::size_t size() const { return order[0].size(); }
+  std::vector<std::uint32_t> order;  // [feature * size + place]
+  std::size_t size = 0;
+  std::shared_ptr<const std::vector<Loss>> most;  // of all rows of the problem
+  Loss each = 0;                                  // what all of them can lose alike, or 0
+  const std::uint32_t* of(std::size_t feature) const { return &order[feature * size]; }
 };
 
 // A feature at a node: how its bounds close its cuts. Places are the rows on the left.
 class Stairs {
  public:
-  Stairs(const Problem& p, const SortedRows& rows, std::size_t feature, std::int32_t least)
-      : rows_(static_cast<std::int32_t>(rows.size())),
-        least_(least),
-        price_(p.leaf_price),
-        rank_(p.ranks(feature)),
-        order_(rows.order[feature]),
-        most_(rows.size() + 1, 0),
-        ends_(rows.size() + 1, 0) {
-    for (std::size_t t = 1; t <= rows.size(); ++t) {
+  explicit Stairs(const Problem& p) : price_(p.leaf_price), p_(p) {}
+
+  void begin(const SortedRows& rows, std::size_t feature, std::int32_t least) {
+    rows_ = static_cast<std::int32_t>(rows.size);
+    least_ = least;
+    rank_ = p_.ranks(feature);
+    order_ = rows.of(feature);
+    weights_ = {nullptr, rows.each};
+    if (rows.each > 0) return;
+    most_.resize(rows.size + 1);
+    most_[0] = 0;
+    for (std::size_t t = 1; t <= rows.size; ++t)
       most_[t] = most_[t - 1] + (*rows.most)[order_[t - 1]];
-      ends_[t] = ends_[t - 1] + may_cut(static_cast<std::int32_t>(t));
-    }
+    weights_.upto = most_.data();
   }
 
   std::int32_t place(std::uint32_t bound) const {
     return static_cast<std::int32_t>(
-        std::partition_point(order_.begin(), order_.end(),
+        std::partition_point(order_, order_ + rows_,
                              [&](std::uint32_t row) { return rank_[row] < bound; }) -
-        order_.begin());
+        order_);
   }
 
   // The records that `closed` looks at; `keep` and `lower` change them by their places here.
   void set(const std::vector<const Record*>& records) {
     held_.clear();
     knots_.clear();
+    sized_ = least_ > 1;
     knot(0);
     knot(rows_);
     for (const Record* r : records) {
+      sized_ = sized_ || r->kind != ProofLog::any;
       const std::int32_t here = place(r->bound);
       const std::int32_t there = r->kind == ProofLog::wide ? place(r->other) : here;
       knot(here);
@@ -66,30 +73,63 @@ class Stairs {
     }
   }
   void keep(std::size_t record, bool kept) { held_[record].kept = kept; }
-  void lower(std::size_t record, Loss value) { held_[record].value = value; }
+  // The least value of a record, of those up to its own, with which the target is still closed.
+  Loss lowered(std::size_t record, Loss flat, Loss target) {
+    Held& held = held_[record];
+    const auto enough = [&](Loss value) {
+      const Loss before = held.value;
+      held.value = value;
+      const bool closes = closed(flat, target);
+      if (!closes) held.value = before;
+      return closes;
+    };
+    // Most are needed for their own cut, and as high as the other side leaves open there.
+    const Knot& own = knots_[static_cast<std::size_t>(held.here)];
+    const Loss guess = target - (held.right ? left(own) : right(own));
+    Loss low = 0;
+    if (guess > 0 && guess < held.value && !enough(guess)) low = guess + 1;
+    if (low < held.value && !enough(held.value - 1)) return held.value;
+    while (low < held.value) {
+      const Loss middle = low + (held.value - low) / 2;
+      if (!enough(middle)) low = middle + 1;
+    }
+    return held.value;
+  }
 
   // Whether the records that are kept, and a bound on all rows, close every cut against a target.
   bool closed(Loss flat, Loss target) {
-    for (Knot& k : knots_) k = {k.at, price_, price_, price_, price_, price_, price_};
+    for (Knot& k : knots_) {
+      k.any_left = k.any_right = price_;
+      if (sized_) k.left = k.right = k.over_left = k.over_right = price_;
+    }
     raise(knots_.back().*(least_ > 1 ? &Knot::left : &Knot::any_left), flat);
     raise(knots_.front().*(least_ > 1 ? &Knot::right : &Knot::any_right), flat);
     for (const Held& h : held_)
       if (h.kept) enter(h);
-    spread();
-    for (std::size_t i = 0; i < knots_.size(); ++i) {
-      const Knot& k = knots_[i];
-      if (k.at > 0 && ends_[at(k.at)] > ends_[at(k.at) - 1] &&
-          std::max(k.left, k.any_left) + std::max(k.right, k.any_right) < target)
+    for (std::size_t i = knots_.size() - 1; i-- > 0;) {
+      Knot &k = knots_[i], &after = knots_[i + 1];
+      const Loss lost = weights_.between(k.at, after.at);
+      if (sized_) raise(k.left, after.left - lost);
+      raise(k.any_left, after.any_left - lost);
+      raise(k.any_right, after.any_right);
+    }
+    for (std::size_t i = 1; i < knots_.size(); ++i) {
+      Knot &k = knots_[i], &before = knots_[i - 1];
+      const Loss lost = weights_.between(before.at, k.at);
+      if (sized_) raise(k.right, before.right - lost);
+      raise(k.any_right, before.any_right - lost);
+      raise(k.any_left, before.any_left);
+      if ((k.cut && left(k) + right(k) < target) || !closed_between(before, k, target))
         return false;
-      if (i + 1 < knots_.size() && !closed_between(k, knots_[i + 1], target)) return false;
     }
     return true;
   }
 
  private:
-  // `over_left` and `over_right` hold from this knot to the next.
+  // `cut`: one may stand here. `over_left` and `over_right` hold from this knot to the next.
   struct Knot {
     std::int32_t at;
+    bool cut;
     Loss left, right, any_left, any_right, over_left, over_right;
   };
   // A record between two knots; `here` is that of its own cut.
@@ -100,15 +140,18 @@ class Stairs {
     Loss value;
     std::int64_t here;
   };
-  static std::size_t at(std::int32_t place) { return static_cast<std::size_t>(place); }
   static void raise(Loss& to, Loss value) { to = std::max(to, value); }
   void knot(std::int32_t at) {
-    knots_.push_back({at, price_, price_, price_, price_, price_, price_});
+    knots_.push_back({at, may_cut({at, at}), price_, price_, price_, price_, price_, price_});
   }
 
-  bool may_cut(std::int32_t t) const {
-    return t >= least_ && rows_ - t >= least_ && t < rows_ &&
-           rank_[order_[at(t) - 1]] != rank_[order_[at(t)]];
+  static Loss left(const Knot& k) { return std::max(k.left, k.any_left); }
+  static Loss right(const Knot& k) { return std::max(k.right, k.any_right); }
+
+  // Whether a cut may stand at one of some places.
+  bool may_cut(OpenCuts at) const {
+    at = at.within(std::max(least_, 1), rows_ - std::max(least_, 1));
+    return at.first <= at.last && rank_[order_[at.first - 1]] != rank_[order_[at.last]];
   }
 
   std::int64_t find(std::int32_t place) const {
@@ -130,23 +173,6 @@ class Stairs {
     }
   }
 
-  void spread() {
-    for (std::size_t i = knots_.size() - 1; i-- > 0;) {
-      Knot &k = knots_[i], &after = knots_[i + 1];
-      const Loss lost = most_[at(after.at)] - most_[at(k.at)];
-      raise(k.left, after.left - lost);
-      raise(k.any_left, after.any_left - lost);
-      raise(k.any_right, after.any_right);
-    }
-    for (std::size_t i = 1; i < knots_.size(); ++i) {
-      Knot &k = knots_[i], &before = knots_[i - 1];
-      const Loss lost = most_[at(k.at)] - most_[at(before.at)];
-      raise(k.right, before.right - lost);
-      raise(k.any_right, before.any_right - lost);
-      raise(k.any_left, before.any_left);
-    }
-  }
-
   bool closed_between(const Knot& low, const Knot& high, Loss target) const {
     const Interval interval{low.at,
                             high.at,
@@ -156,30 +182,31 @@ class Stairs {
                             std::max(high.any_right, low.over_right),
                             0,
                             0};
-    const RowWeights weights{most_.data(), 1};
-    if (interval_bound(interval, weights) >= target) return true;
-    const OpenCuts open = open_cuts(interval, weights, target);
-    return open.first > open.last || ends_[at(open.last)] == ends_[at(open.first) - 1];
+    return interval_bound(interval, weights_) >= target ||
+           !may_cut(open_cuts(interval, weights_, target));
   }
 
-  std::int32_t rows_, least_;
-  Loss price_;
-  const std::uint32_t* rank_;
-  const std::vector<std::uint32_t>& order_;
-  std::vector<Loss> most_;
-  std::vector<std::uint32_t> ends_;  // cuts that may stand, up to a place
+  const Loss price_;
+  const Problem& p_;
+  std::int32_t rows_ = 0, least_ = 1;
+  bool sized_ = false;  // not all bounds are of trees with leaves of any size
+  const std::uint32_t *rank_ = nullptr, *order_ = nullptr;
+  RowWeights weights_;
+  std::vector<Loss> most_;  // of the rows up to a place
   std::vector<Knot> knots_;
   std::vector<Held> held_;
 };
 
 class Writer : public Bytes {
  public:
-  Writer(const Dataset& data, const ProofLog& log) : p_(data.problem), log_(log) {
-    rows_.most = std::make_shared<std::vector<Loss>>(p_.rows);
-    for (std::size_t i = 0; i < p_.rows; ++i) (*rows_.most)[i] = data.loss.most(i);
-    for (std::size_t f = 0; f < p_.features; ++f)
-      rows_.order.emplace_back(data.order.begin() + static_cast<std::ptrdiff_t>(f * p_.rows),
-                               data.order.begin() + static_cast<std::ptrdiff_t>((f + 1) * p_.rows));
+  Writer(const Dataset& data, const ProofLog& log) : p_(data.problem), log_(log), stairs_(p_) {
+    std::vector<Loss> most(p_.rows);
+    for (std::size_t i = 0; i < p_.rows; ++i) most[i] = data.loss.most(i);
+    rows_.most = std::make_shared<const std::vector<Loss>>(std::move(most));
+    rows_.each = data.loss.unit() ? data.loss.each : 0;
+    rows_.size = p_.rows;
+    rows_.order.assign(data.order.begin(), data.order.end());
+    keep_.assign(p_.rows, 0);
   }
 
   const SortedRows& all() const { return rows_; }
@@ -212,9 +239,9 @@ class Writer : public Bytes {
       write(node.flat_child, rows, {claim.depth - 1, claim.leaves, claim.state, claim.least}, flat);
     each_feature(node, rows, claim,
                  [&](std::size_t f, std::int64_t l, std::vector<const Record*>& records) {
-                   Stairs stairs(p_, rows, f, claim.least);
-                   std::vector<Record> kept = trimmed(stairs, records, rows, flat, target);
-                   side_by_side(f, kept, stairs, rows, claim, l);
+                   stairs_.begin(rows, f, claim.least);
+                   std::vector<Record> kept = trimmed(records, rows, flat, target);
+                   side_by_side(f, kept, rows, claim, l);
                    return true;
                  });
   }
@@ -235,8 +262,8 @@ class Writer : public Bytes {
         if (r.division == division) of[r.feature].push_back(&r);
       for (std::size_t f = 0; f < p_.features; ++f) {
         const std::uint32_t* rank = p_.ranks(f);
-        const auto& order = rows.order[f];
-        if (p_.after(claim.state, f) < 0 || rank[order.front()] == rank[order.back()]) continue;
+        const std::uint32_t* order = rows.of(f);
+        if (p_.after(claim.state, f) < 0 || rank[order[0]] == rank[order[rows.size - 1]]) continue;
         if (!each(f, l, of[f])) return false;
       }
     }
@@ -248,9 +275,9 @@ class Writer : public Bytes {
     return each_feature(node, rows, claim,
                         [&](std::size_t f, std::int64_t, std::vector<const Record*>& records) {
                           if (both_sides(records, claim, f) >= target) return true;
-                          Stairs stairs(p_, rows, f, claim.least);
-                          stairs.set(records);
-                          return stairs.closed(flat, target);
+                          stairs_.begin(rows, f, claim.least);
+                          stairs_.set(records);
+                          return stairs_.closed(flat, target);
                         });
   }
   bool closes(std::int32_t id, const SortedRows& rows, const Claim& claim, Loss target) {
@@ -267,51 +294,41 @@ class Writer : public Bytes {
   }
 
   // What a record costs the checker: a node, or the rows of a side.
-  std::size_t cost(const Stairs& stairs, const Record& r, const SortedRows& rows) const {
+  std::size_t cost(const Record& r, const SortedRows& rows) const {
     if (r.child >= 0)
-      return rows.size() + log_.nodes[static_cast<std::size_t>(r.child)].records.size();
+      return rows.size + log_.nodes[static_cast<std::size_t>(r.child)].records.size();
     const std::size_t left =
-        static_cast<std::size_t>(stairs.place(r.kind == ProofLog::wide ? r.other : r.bound));
-    return r.right ? rows.size() - left : left;
+        static_cast<std::size_t>(stairs_.place(r.kind == ProofLog::wide ? r.other : r.bound));
+    return r.right ? rows.size - left : left;
   }
 
   // Without the records that are not needed, the dearest first, and with the least bounds that are.
-  std::vector<Record> trimmed(Stairs& stairs, std::vector<const Record*>& records,
-                              const SortedRows& rows, Loss flat, Loss target) const {
-    stairs.set(records);
-    if (!stairs.closed(flat, target)) throw Hole{};
+  std::vector<Record> trimmed(const std::vector<const Record*>& records, const SortedRows& rows,
+                              Loss flat, Loss target) {
+    stairs_.set(records);
+    if (!stairs_.closed(flat, target)) throw Hole{};
     std::vector<std::pair<std::size_t, std::size_t>> by_cost;  // and the record
     for (std::size_t i = 0; i < records.size(); ++i)
-      by_cost.emplace_back(cost(stairs, *records[i], rows), i);
+      by_cost.emplace_back(cost(*records[i], rows), i);
     std::stable_sort(by_cost.begin(), by_cost.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
     std::vector<std::size_t> left;
     for (const auto& [price, i] : by_cost) {
-      stairs.keep(i, false);
-      if (stairs.closed(flat, target)) continue;
-      stairs.keep(i, true);
+      stairs_.keep(i, false);
+      if (stairs_.closed(flat, target)) continue;
+      stairs_.keep(i, true);
       left.push_back(i);
     }
     std::vector<Record> kept;
     for (std::size_t i : left) {
-      Record r = *records[i];
-      for (Loss low = 0, high = r.value; low < high;) {
-        r.value = low + (high - low) / 2;
-        stairs.lower(i, r.value);
-        if (stairs.closed(flat, target))
-          high = r.value;
-        else
-          low = r.value + 1;
-        r.value = high;
-      }
-      stairs.lower(i, r.value);
-      kept.push_back(r);
+      kept.push_back(*records[i]);
+      kept.back().value = stairs_.lowered(i, flat, target);
     }
     return kept;
   }
 
-  void side_by_side(std::size_t f, std::vector<Record>& kept, const Stairs& stairs,
-                    const SortedRows& rows, const Claim& claim, std::int64_t left_leaves) {
+  void side_by_side(std::size_t f, std::vector<Record>& kept, const SortedRows& rows,
+                    const Claim& claim, std::int64_t left_leaves) {
     const auto bit = [](const Record& r) { return 2 * static_cast<int>(r.kind) + r.right; };
     std::sort(kept.begin(), kept.end(), [&](const Record& a, const Record& b) {
       if (a.bound != b.bound) return a.bound < b.bound;
@@ -336,50 +353,67 @@ class Writer : public Bytes {
       number(static_cast<std::uint64_t>(cut - before - 1));
       number(mask);
       before = cut;
-      for (std::size_t k = i; k < j; ++k) side(f, kept[k], stairs, rows, claim, left_leaves);
+      for (std::size_t k = i; k < j; ++k) side(f, kept[k], rows, claim, left_leaves);
     }
   }
 
-  void side(std::size_t f, const Record& r, const Stairs& stairs, const SortedRows& rows,
-            const Claim& claim, std::int64_t left_leaves) {
+  void side(std::size_t f, const Record& r, const SortedRows& rows, const Claim& claim,
+            std::int64_t left_leaves) {
     if (r.kind == ProofLog::wide) number(r.other);
     number(static_cast<std::uint64_t>(r.value));
     Claim below{claim.depth - 1, r.right ? claim.leaves - left_leaves : left_leaves,
                 p_.after(claim.state, f), r.kind == ProofLog::any ? 1 : claim.least};
     if (r.value <= p_.leaf_price || !normal(below)) return;
-    const std::size_t t = static_cast<std::size_t>(stairs.place(r.bound));
-    const std::size_t u =
-        r.kind == ProofLog::wide ? static_cast<std::size_t>(stairs.place(r.other)) : t;
-    const SortedRows part =
-        r.right ? part_of(rows, f, u, rows.size(), t, rows.size()) : part_of(rows, f, 0, u, 0, t);
-    write(r.child, part, below, r.value);
+    const std::size_t t = place(rows, f, r.bound),
+                      u = r.kind == ProofLog::wide ? place(rows, f, r.other) : t;
+    write(r.child,
+          r.right ? part_of(rows, claim.depth, f, u, rows.size, t, rows.size)
+                  : part_of(rows, claim.depth, f, 0, u, 0, t),
+          below, r.value);
   }
 
-  // The rows at some places of a feature; those outside of the counted ones lose nothing.
-  SortedRows part_of(const SortedRows& rows, std::size_t f, std::size_t from, std::size_t to,
-                     std::size_t count_from, std::size_t count_to) {
-    keep_.assign(p_.rows, 0);
-    SortedRows part;
+  std::size_t place(const SortedRows& rows, std::size_t f, std::uint32_t bound) const {
+    const std::uint32_t *rank = p_.ranks(f), *order = rows.of(f);
+    return static_cast<std::size_t>(
+        std::partition_point(order, order + rows.size,
+                             [&](std::uint32_t row) { return rank[row] < bound; }) -
+        order);
+  }
+
+  // The rows at some places of a feature; those outside of the counted ones lose nothing. They stay
+  // until the next part of a node of this depth.
+  const SortedRows& part_of(const SortedRows& rows, int depth, std::size_t f, std::size_t from,
+                            std::size_t to, std::size_t count_from, std::size_t count_to) {
+    const std::uint32_t* order = rows.of(f);
+    SortedRows& part = parts_[depth];
+    part.size = to - from;
     part.most = rows.most;
-    for (std::size_t at = from; at < to; ++at) keep_[rows.order[f][at]] = 1;
+    part.each = rows.each;
     if (from < count_from || to > count_to) {
-      auto most = std::make_shared<std::vector<Loss>>(*rows.most);
+      std::vector<Loss> most = *rows.most;
       for (std::size_t at = from; at < to; ++at)
-        if (at < count_from || at >= count_to) (*most)[rows.order[f][at]] = 0;
-      part.most = most;
+        if (at < count_from || at >= count_to) most[order[at]] = 0;
+      part.most = std::make_shared<const std::vector<Loss>>(std::move(most));
+      part.each = 0;
     }
-    for (const auto& order : rows.order) {
-      part.order.emplace_back();
-      part.order.back().reserve(to - from);
-      for (std::uint32_t row : order)
-        if (keep_[row]) part.order.back().push_back(row);
+    for (std::size_t at = from; at < to; ++at) keep_[order[at]] = 1;
+    part.order.resize(p_.features * part.size + 1);  // one is written behind the last, in vain
+    for (std::size_t g = 0; g < p_.features; ++g) {
+      std::uint32_t* next = &part.order[g * part.size];
+      for (std::size_t at = 0; at < rows.size; ++at) {
+        *next = rows.of(g)[at];
+        next += keep_[*next];
+      }
     }
+    for (std::size_t at = from; at < to; ++at) keep_[order[at]] = 0;
     return part;
   }
 
   const Problem& p_;
   const ProofLog& log_;
   SortedRows rows_;
+  Stairs stairs_;                    // of the feature that is looked at
+  std::map<int, SortedRows> parts_;  // of a node, by its depth
   std::vector<char> keep_;
 };
 

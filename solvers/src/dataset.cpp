@@ -30,6 +30,11 @@ Dataset::Dataset(const Problem& p, const Kernels& k, Control* control)
 }
 
 Loss Dataset::inseparable() const {
+  std::call_once(known_, [this] { inseparable_ = lost_by_equal_rows(); });
+  return inseparable_;
+}
+
+Loss Dataset::lost_by_equal_rows() const {
   const EqualRows equal(problem);
   Loss sum = 0;
   std::vector<Loss> losses(static_cast<std::size_t>(loss.labels));

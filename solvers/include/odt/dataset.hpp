@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "odt/control.hpp"
@@ -50,11 +51,14 @@ struct Dataset {
     return allowed_upto[f].empty() || allowed_upto[f][high] > allowed_upto[f][low];
   }
 
-  // What every tree loses.
+  // What every tree loses. Found when it is first asked for, by whichever search that is.
   Loss inseparable() const;
 
  private:
   static constexpr std::size_t kCells = std::size_t{1} << 22;
+  Loss lost_by_equal_rows() const;
+  mutable std::once_flag known_;
+  mutable Loss inseparable_ = 0;
   Control* control_;
 };
 
