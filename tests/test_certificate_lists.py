@@ -360,6 +360,20 @@ def test_lists_are_certified_in_python(tmp_path: Path, monkeypatch: pytest.Monke
     assert f"count\t{found.raw}\n".encode() in (tmp_path / "c.cert").read_bytes()
 
 
+@pytest.mark.parametrize("leaves", [1, 2, 3])
+def test_lists_of_few_leaves_are_checked_soon(leaves: int, tmp_path: Path) -> None:
+    """Many trees of more leaves are as good, but none of them is looked at."""
+    rng = np.random.default_rng(0)
+    frame: dict[str, Any] = {f"x{i}": rng.permutation(60).tolist() for i in range(3)}
+    frame["y"] = [f"c{k}" for k in rng.integers(0, 2, 60)]
+    spec = f"""data frame target y: class tree depth <= 3, leaves <= {leaves} minimize errors
+    rule r: forall path: length != 1"""
+    path = tmp_path / "a.cert"
+    found = odtdsl.alternatives(spec, frame=frame, proof=path)
+    assert found.raw == 1
+    assert checked(path).stdout.endswith("certified: these are all the trees\n")
+
+
 @pytest.mark.parametrize("seed", range(scaled(100)))
 def test_lists_of_the_least_depth_and_of_several_stages(seed: int, tmp_path: Path) -> None:
     """No shallower tree is claimed not to exist; later stages are free beside a tolerance."""

@@ -299,10 +299,9 @@ struct Checker : Done {
       };
     if (value < p.base || !all.begin(v, value - p.base + 1, scale, multipliers, budget))
       return counts;
-    for (auto& one : all.trees(v, p.depth, 0, budget)) {
+    for (auto& one : all.trees(v, p.depth, 0, budget, all.most_leaves())) {
       const Sort& sort = one.first;
-      if (sort.point.loss + p.base > value || sort.leaves > p.leaves ||
-          !keeps_rules(p, sort.point.sums, sort.point.facts))
+      if (sort.point.loss + p.base > value || !keeps_rules(p, sort.point.sums, sort.point.facts))
         continue;
       counts[sort.point.loss + p.base] += one.second.count;
       found.insert(one.second.told.begin(), one.second.told.end());

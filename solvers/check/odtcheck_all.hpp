@@ -59,15 +59,31 @@ struct All : Fronts {
     return f;
   }
 
-  // Every tree on the rows within the budget.
-  Sorts trees(const View& v, int depth, int state, Int budget) {
+  // How many leaves a tree has at most, also by rules on a measure that counts nothing else.
+  Int most_leaves() const {
+    Int most = p.leaves;
+    for (const Rule& rule : p.rules) {
+      if (rule.scope != "tree" || rule.literals.size() != 1 || rule.literals[0].fact) continue;
+      const size_t m = rule.literals[0].at, classes = p.classes.size();
+      const Int each = p.measures[m].price;
+      bool rows = each <= 0;
+      for (const auto& sums : p.sums)
+        for (size_t c = 0; c < classes; ++c) rows = rows || sums[m * classes + c];
+      if (!rows) most = std::min(most, rule.literals[0].at_most / each);
+    }
+    return most;
+  }
+
+  // Every tree on the rows within the budget, of at most so many leaves.
+  Sorts trees(const View& v, int depth, int state, Int budget, Int leaves) {
     ++nodes;
     Sorts found;
+    if (leaves < 1) return found;
     if (static_cast<Int>(v.rows()) >= p.leaf_rows)
       leaves_of(v, state, budget, [&](const Point& leaf, size_t c) {
         put(found[{leaf, 1, static_cast<Int>(c)}], 1, {{-1 - static_cast<Int>(c)}});
       });
-    if (depth == 0 || !meets(p, state, "split", sums_of(p, v.kind, 0))) return found;
+    if (depth == 0 || leaves == 1 || !meets(p, state, "split", sums_of(p, v.kind, 0))) return found;
     const Index idle = static_cast<Index>(p.most.size() - 1);
     const int level = p.depth - depth;
     for (size_t f = 0; f < p.features.size(); ++f) {
@@ -76,15 +92,18 @@ struct All : Fronts {
       Int limit = budget + 1;
       tests(v, f, depth, next, limit, [&](size_t t, Int, Int b) {
         if (!may_stand(v, f, t) || same_test(v, f, t, state, level) != f) return;
-        const Sorts left = trees(part(v, f, 0, t, 0, t, idle), depth - 1, next, budget - b);
+        const Sorts left =
+            trees(part(v, f, 0, t, 0, t, idle), depth - 1, next, budget - b, leaves - 1);
         if (left.empty()) return;
+        Int fewest = leaves;
+        for (const auto& x : left) fewest = std::min(fewest, x.first.leaves);
         const Int room = budget - left.begin()->first.point.weighted;
-        const Sorts right =
-            trees(part(v, f, t, v.rows(), t, v.rows(), idle), depth - 1, next, room);
+        const Sorts right = trees(part(v, f, t, v.rows(), t, v.rows(), idle), depth - 1, next, room,
+                                  leaves - fewest);
         for (const auto& x : left)
           for (const auto& y : right) {
             if (x.first.point.weighted + y.first.point.weighted > budget) break;
-            join(found, f, t, level, x, y);
+            if (x.first.leaves + y.first.leaves <= leaves) join(found, f, t, level, x, y);
           }
       });
     }
@@ -94,7 +113,6 @@ struct All : Fronts {
   void join(Sorts& found, size_t f, size_t t, int level, const Sorts::value_type& x,
             const Sorts::value_type& y) {
     const Sort &left = x.first, &right = y.first;
-    if (left.leaves + right.leaves > p.leaves) return;
     if (!p.idle && left.label >= 0 && left.label == right.label) return;
     const auto facts = p.facts[static_cast<size_t>(level)][f];
     Several& to =
