@@ -163,6 +163,16 @@ def test_wrong_parameters_are_told(wrong: dict[str, Any], code: str) -> None:
     assert code_of(caught) == code
 
 
+def test_where_columns_of_groups_are_passed_is_told() -> None:
+    X, y = visits()
+    with pytest.raises(odt.OdtError, match="N103") as caught:
+        Tree(["gap(error_rate, ward) <= 5%"]).fit(X, y)
+    (problem,) = caught.value.diagnostics
+    assert "sensitive_features" in problem.helps[0]
+    with pytest.raises(odt.OdtError, match=r"did you mean `city`"):
+        Tree(["gap(error_rate, citi) <= 5%"]).fit(X, y)
+
+
 def test_columns_of_one_name_are_told() -> None:
     X, y = visits()
     twice = pd.concat([X, X.age], axis=1)

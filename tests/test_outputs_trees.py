@@ -384,6 +384,16 @@ def test_targets_are_named_where_a_rule_misses_one() -> None:
         (one,) = caught.value.diagnostics
         assert one.code == "N201"
         assert any(text.startswith(said) for text in (*one.notes, *one.helps))
+    text = spec((), "mse", 1) + " rule all: income <= 3"  # without `forall leaf`
+    for name, said in (("claims", "there are: `income`, `y1`, "), ("incame", "`income`?")):
+        with pytest.raises(OdtError) as caught:
+            odt.solve(
+                text.replace("y0", "income").replace("income <= 3", f"{name} <= 3"),
+                frame={"income" if key == "y0" else key: value for key, value in frame.items()},
+            )
+        (one,) = caught.value.diagnostics
+        assert one.code == "N201"
+        assert any(said in text for text in (*one.notes, *one.helps))
 
 
 def test_rules_on_paths_are_kept_node_by_node() -> None:

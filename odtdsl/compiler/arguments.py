@@ -134,9 +134,10 @@ class Arguments:
             )
         terms = sorted(namespace.words - {"root", "feature"})
         near = [*terms, *namespace.lets, *namespace.group_names]
-        if "number" in TargetPart.of(namespace.target.kind).terms and self.scope is Scope.LEAF:
-            # What a leaf puts out comes first, then what else may be said of leaves.
-            terms.sort(key=lambda word: Scope.LEAF not in BY_NAME[word].scopes)
+        scopes = (Scope.LEAF, Scope.MODEL)  # of the model: `forall leaf` may be forgotten
+        if "number" in TargetPart.of(namespace.target.kind).terms and self.scope in scopes:
+            # What a leaf puts out comes first, then what else may be said here.
+            terms.sort(key=lambda word: self.scope not in BY_NAME[word].scopes)
             near = [*namespace.target.names, *terms, *namespace.lets, *namespace.group_names]
         return self._unknown("name", name, near, expr)
 

@@ -56,6 +56,7 @@ from odtdsl.words import values
 
 if TYPE_CHECKING:
     from odtdsl.backends.base import Progress
+    from odtdsl.compiler.analysis import Analysis
     from odtdsl.driver.result import Result
     from odtdsl.insight.explanations.explanation import Explanation
     from odtdsl.predictors.predictor import Predictor
@@ -259,7 +260,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         from odtdsl.compiler.column_warnings import of_program
         from odtdsl.driver import pipeline
 
-        analysis = model.analyse(frame=table)
+        analysis = _analysed(model, table)
         guessed = of_program(
             analysis.rows,
             undeclared_categories(self.spec, self._kinds),
@@ -554,6 +555,18 @@ def _with_digits(
         helps=("use weights with few digits, such as 3 or 0.25: they are kept exactly",),
     )
     return table, (said,)
+
+
+def _analysed(model: Model, table: dict[str, Any]) -> Analysis:
+    """The problem; of an unknown column it is told how those of groups are passed."""
+    try:
+        return model.analyse(frame=table)
+    except OdtError as caught:
+        help_text = "pass columns that no split may test as `fit(X, y, sensitive_features=...)`"
+        raise OdtError(
+            replace(one, helps=(help_text,)) if one.code == "N103" and not one.helps else one
+            for one in caught.diagnostics
+        ) from None
 
 
 MOST_REPEATED = 10
