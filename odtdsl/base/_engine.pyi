@@ -95,7 +95,7 @@ class Limits:
     memory_limit: bytes of tables. work_limit: visits of rows, 0 for any.
     beside: the search for good trees runs beside a proof that takes longer than `alone`,
     so many visits of rows. interrupted: asked now and then whether to stop; Ctrl-C stops too.
-    certify: one thread and sorted scans, with a certificate of the bound.
+    certify: one thread, with a certificate of the bound, or multipliers under rules.
     """
 
     def __init__(
@@ -153,6 +153,15 @@ class ClassAnswer:
     def certified(self) -> int:
         """The bound that the certificate shows."""
 
+    @property
+    def multipliers(self) -> list[int]:
+        """
+        Under rules, if they were asked for: of each clause on whole trees, over `scale`.
+        """
+
+    @property
+    def scale(self) -> int: ...
+
 class RuledAnswer:
     @property
     def status(self) -> Literal["optimal", "feasible", "infeasible", "unknown"]: ...
@@ -190,6 +199,15 @@ class RuledAnswer:
     def certified(self) -> int:
         """The bound that the certificate shows."""
 
+    @property
+    def multipliers(self) -> list[int]:
+        """
+        Under rules, if they were asked for: of each clause on whole trees, over `scale`.
+        """
+
+    @property
+    def scale(self) -> int: ...
+
 class NumberAnswer:
     @property
     def status(self) -> Literal["optimal", "feasible", "infeasible", "unknown"]: ...
@@ -226,6 +244,15 @@ class NumberAnswer:
     @property
     def certified(self) -> int:
         """The bound that the certificate shows."""
+
+    @property
+    def multipliers(self) -> list[int]:
+        """
+        Under rules, if they were asked for: of each clause on whole trees, over `scale`.
+        """
+
+    @property
+    def scale(self) -> int: ...
 
 class LayeredAnswer:
     @property

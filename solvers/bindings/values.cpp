@@ -153,7 +153,10 @@ void bind_answer(nb::module_& m, const char* name) {
           "certificate",
           [](const Made& a) { return nb::bytes(a.certificate.data(), a.certificate.size()); },
           "Of `certified`, if it was asked for.")
-      .def_ro("certified", &Made::certified, "The bound that the certificate shows.");
+      .def_ro("certified", &Made::certified, "The bound that the certificate shows.")
+      .def_ro("multipliers", &Made::multipliers,
+              "Under rules, if they were asked for: of each clause on whole trees, over `scale`.")
+      .def_ro("scale", &Made::scale);
 }
 
 // The state of a plan, for copies.
@@ -230,13 +233,14 @@ void bind_trees(nb::module_& m) {
 }
 
 void bind_limits(nb::module_& m) {
-  nb::class_<Limits>(m, "Limits",
-                     "When a search ends, and how it goes about.\n\n"
-                     "memory_limit: bytes of tables. work_limit: visits of rows, 0 for any.\n"
-                     "beside: the search for good trees runs beside a proof that takes longer than "
-                     "`alone`,\nso many visits of rows. interrupted: asked now and then whether to "
-                     "stop; Ctrl-C stops too.\n"
-                     "certify: one thread and sorted scans, with a certificate of the bound.")
+  nb::class_<Limits>(
+      m, "Limits",
+      "When a search ends, and how it goes about.\n\n"
+      "memory_limit: bytes of tables. work_limit: visits of rows, 0 for any.\n"
+      "beside: the search for good trees runs beside a proof that takes longer than "
+      "`alone`,\nso many visits of rows. interrupted: asked now and then whether to "
+      "stop; Ctrl-C stops too.\n"
+      "certify: one thread, with a certificate of the bound, or multipliers under rules.")
       .def(
           "__init__",
           [](Limits* self, std::optional<double> time_limit,

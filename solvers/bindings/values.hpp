@@ -93,6 +93,8 @@ struct Answer {
   bool interrupted = false;
   std::string certificate;
   odt::Loss certified = 0;
+  std::vector<odt::Loss> multipliers;
+  odt::Loss scale = 1;
 };
 
 using ClassAnswer = Answer<odt::Loss>;
@@ -114,6 +116,8 @@ Made answer_of(const Result& r, bool interrupted = false) {
     if constexpr (std::is_same_v<Result, odt::Result>) {
       made.certificate = r.certificate;
       made.certified = r.certified;
+      made.multipliers = r.multipliers;
+      made.scale = r.scale;
     }
   }
   made.counters = r.counters;

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <unordered_set>
 
-#include "odt/ruled_prices.hpp"
+#include "odt/ruled_choice.hpp"
 #include "odt/tree_graph.hpp"
 
 namespace odt {
@@ -15,35 +15,14 @@ namespace {
 // much: then few trees come before those that are wanted. Any will do; these are found as RuledRun
 // has it.
 template <class R>
-Multipliers choose_multipliers(const RuledProblem& p, Loss at_most, Control& control,
-                               Counters& counters) {
+Multipliers multipliers_of(const RuledProblem& p, Loss at_most, Control& control,
+                           Counters& counters) {
   constexpr int kRounds = 40;
   constexpr double kNear = 0.03;
   Prices prices(p);
-  Multipliers tried = prices.first(), best = tried;
-  if (!prices.any()) return best;
-  double bound = 0;
-  std::vector<double> wanted;
-  for (int round = 0; round < kRounds; ++round) {
-    control.check();
-    FreeTrees<R> free(p, tried, p.base.depth, control);
-    Options o;
-    o.interrupted = control.options().interrupted;
-    if (control.options().time_limit >= 0)
-      o.time_limit = std::max(0.0, control.options().time_limit - control.seconds());
-    const typename FreeTrees<R>::Answer answer = free.solve(o, counters);
-    if (!answer.complete || answer.tree.empty()) break;
-    const double found = free.weights.objective(answer.bound);
-    if (round == 0 || found > bound) {
-      bound = found;
-      best = tried;
-    }
-    prices.add(measure(p, answer.tree));
-    const double top = prices.best(wanted);
-    if (top - bound <= kNear * std::max(1.0, static_cast<double>(at_most) - bound)) break;
-    tried = prices.rounded(wanted);
-  }
-  return best;
+  return choose_multipliers<R>(p, prices, prices.first(), at_most, kRounds, kNear, control,
+                               counters)
+      .m;
 }
 
 template <class R>
@@ -54,7 +33,7 @@ class Run {
         listing_(listing),
         control_(control),
         listed_(listed),
-        free_(p, choose_multipliers<R>(p, listing.at_most, control, listed.counters), p.base.depth,
+        free_(p, multipliers_of<R>(p, listing.at_most, control, listed.counters), p.base.depth,
               control),
         graph_(free_, listing, control) {}
 

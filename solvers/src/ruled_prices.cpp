@@ -192,6 +192,21 @@ Multipliers Prices::rounded(const std::vector<double>& prices) const {
   return m;
 }
 
+std::vector<Loss> Prices::of_clauses(const Multipliers& m) const {
+  std::vector<Loss> extra = m.of, found;
+  for (const ObjectiveTerm& t : p_.objective)
+    if (t.components.size() == 1)
+      extra[static_cast<std::size_t>(t.components[0])] -= m.scale * t.coefficient;
+  const std::vector<Loss> bounds = single_bounds(p_);
+  for (const ModelClause& clause : p_.clauses) {
+    found.push_back(0);
+    if (clause.size() != 1 || clause[0].component < 0) continue;
+    const auto k = static_cast<std::size_t>(clause[0].component);
+    if (clause[0].at_most == bounds[k]) std::swap(found.back(), extra[k]);  // for the first of them
+  }
+  return found;
+}
+
 void Prices::add(const Measured& tree) {
   double cost = 0;
   for (const ObjectiveTerm& t : p_.objective)

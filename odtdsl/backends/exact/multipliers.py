@@ -64,9 +64,14 @@ class Stacked:
         return cls(units=tuple(units), base=int(total.min(axis=1).sum()), beyond=unit)
 
 
-def certificate_of(core: Core, made: Ruled, objective: int | None, limits: Limits) -> bytes:
-    """The steps that show a value of the search to be the least, or (None) that no tree keeps the
-    rules."""
+def certificate_of(
+    core: Core, made: Ruled, found: engine.RuledAnswer | None, limits: Limits
+) -> bytes:
+    """The steps that show a value of the search to be the least, or that no tree keeps the rules.
+
+    `found`: what the search has found; None if it had no need to begin.
+    """
+    objective = None if found is None else found.objective
     stacked = Stacked.of(core, made.depth)
     if objective is None:
         target = stacked.beyond
@@ -76,9 +81,28 @@ def certificate_of(core: Core, made: Ruled, objective: int | None, limits: Limit
         )
     target -= stacked.base
     numbers = [made.depth, target]
-    if target > 0:
-        numbers += _Tuning(core, made, stacked, limits).multipliers(needed=objective is None)
+    if target > 0 and found is not None and objective is not None:
+        numbers += _of_search(made, stacked, found)
+    elif target > 0:
+        numbers += _Tuning(core, made, stacked, limits).multipliers(needed=True)
     return b"".join(varints(numbers))
+
+
+def _of_search(made: Ruled, stacked: Stacked, found: engine.RuledAnswer) -> list[int]:
+    """The scale of the loss and the multipliers by which the search bounds it, as it told them."""
+    # The certificate may weigh the stages otherwise; then the first one counts.
+    scale = found.scale * made.rules.objective[0][0]
+    unit = SCALE * stacked.units[0]
+    return _small(SCALE, [(one * unit + scale // 2) // scale for one in found.multipliers])
+
+
+def _small(scale: int, multipliers: list[int]) -> list[int]:
+    """A scale and multipliers that `odtcheck` takes."""
+    largest = max(multipliers, default=0)
+    if largest <= MOST:
+        return [scale, *multipliers]
+    reduced = [one * MOST // largest for one in multipliers]
+    return [max(1, scale * MOST // largest) if scale else 0, *reduced]
 
 
 def list_steps(core: Core, made: Ruled, limits: Limits) -> bytes:
@@ -128,13 +152,10 @@ class _Tuning:
         best = [0] * len(self.bounds)
         if self.bounds:
             best = max(self._tried(scale), key=lambda one: one[0], default=(0.0, best))[1]
-        if (largest := max(best, default=0)) > MOST:
-            best = [one * MOST // largest for one in best]
-            scale = max(1, scale * MOST // largest) if scale else 0
         rules = [0] * len(self.made.rules.clauses)
         for (at, _, _), multiplier in zip(self.bounds, best, strict=True):
             rules[at] = multiplier
-        return [scale, *rules]
+        return _small(scale, rules)
 
     def _tried(self, scale: int) -> Iterator[tuple[float, list[int]]]:
         """Multipliers with their bounds, over `scale`."""

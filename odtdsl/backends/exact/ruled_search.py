@@ -57,16 +57,16 @@ class RuledSearch(StackedSearch):
             progress=self.told,
         )
         if found.status in ("optimal", "infeasible"):
-            self._certify(found.objective)
+            self._certify(found)
         return found
 
-    def _certify(self, objective: int | None) -> None:
+    def _certify(self, found: engine.RuledAnswer | None) -> None:
         """Leave the steps that show an optimum, or that there is no tree."""
         if self.limits.ledger is None:
             return
         from odtdsl.backends.exact.multipliers import certificate_of
 
-        made = certificate_of(self.core, self.ruled, objective, self.limits)
+        made = certificate_of(self.core, self.ruled, found, self.limits)
         self.limits.ledger.parts.append(made)
 
     def packed(self, held: engine.Plan | engine.Tree) -> Packed:

@@ -23,6 +23,9 @@ class Prices {
   Multipliers first() const;
   Multipliers rounded(const std::vector<double>& prices) const;
 
+  // Of each clause, over the scale: what multipliers add to its component beside the objective.
+  std::vector<Loss> of_clauses(const Multipliers& m) const;
+
   void add(const Measured& tree);
   std::size_t trees() const { return master_->trees(); }
   // Prices at which the least of the known trees is highest; the objective there.

@@ -14,7 +14,7 @@
 #include "odt/ruled_best.hpp"
 #include "odt/ruled_anytime.hpp"
 #include "odt/ruled_partner.hpp"
-#include "odt/ruled_prices.hpp"
+#include "odt/ruled_choice.hpp"
 #include "odt/ruled_crew.hpp"
 #include "odt/ruled_search.hpp"
 #include "odt/workers.hpp"
@@ -45,6 +45,7 @@ class RuledRun {
       result_.status = found ? Status::optimal : Status::infeasible;
     else
       result_.status = found ? Status::feasible : Status::unknown;
+    if (control_.options().certify && result_.status == Status::optimal) tell_multipliers();
   }
 
  private:
@@ -66,6 +67,7 @@ class RuledRun {
   }
 
   static constexpr int kShallowRounds = 8;
+  static constexpr int kLateRounds = 20;
   static constexpr double kNear = 0.05;
   static constexpr std::uint64_t kFirstTurn = 1 << 24, kShallowWork = 1 << 25, kShallowShare = 4;
   static constexpr std::uint64_t kEver = std::numeric_limits<std::uint64_t>::max() / 2;
@@ -116,6 +118,32 @@ class RuledRun {
   // Whether no better tree of this depth is left.
   bool done(int depth) const { return depth == p_.base.depth && best_.done(); }
 
+  // The multipliers of a certificate, which has no bound on leaves beside the rules: where there is
+  // one here, other multipliers are wanted than the search needs.
+  void tell_multipliers() {
+    RuledProblem open = p_;
+    open.base.leaves = 0;
+    const bool limited =
+        p_.base.leaves > 0 && p_.base.leaves < full_leaves(std::min(p_.base.depth, 30));
+    Multipliers told = shown_.m.of.empty() ? prices_.first() : shown_.m;
+    const double room = std::max(1.0, static_cast<double>(best_.value()) - shown_.bound);
+    if (limited || shown_.m.of.empty() || top_ - shown_.bound > kNear * room) {
+      Options rest = control_.options();
+      if (rest.time_limit >= 0)
+        rest.time_limit = std::max(0.0, rest.time_limit - control_.seconds());
+      Control control(rest);  // the other one was told to stop
+      try {
+        if (!wanted_.empty()) told = prices_.rounded(wanted_);
+        told = choose_multipliers<R>(open, prices_, told, best_.value(), kLateRounds, kNear,
+                                     control, result_.counters)
+                   .m;
+      } catch (const Stop&) {  // the check takes longer with what there is
+      }
+    }
+    result_.multipliers = prices_.of_clauses(told);
+    result_.scale = told.scale;
+  }
+
   // The bound of a way's multipliers, until so much work is behind. False if that came too early.
   bool solve_free(Way& way, int depth, std::uint64_t until) {
     FreeTrees<R> free(p_, way.m, depth, control_);
@@ -142,6 +170,7 @@ class RuledRun {
         answer.bound,
         std::max<Loss>(free.weights.grain, (answer.bound - free.weights.below_zero(depth)) / 32)};
     if (prices_.any()) top_ = prices_.best(wanted_);
+    if (final && way.bound > shown_.bound) shown_ = way;
     return true;
   }
 
@@ -192,6 +221,7 @@ class RuledRun {
   Prices prices_;
   std::vector<double> wanted_;
   double top_ = 0;
+  Way shown_;  // the best of the whole depth
   bool converged_ = false;
   std::unique_ptr<Workers> workers_;
 };
