@@ -385,7 +385,8 @@ def _names_rows(column: Column) -> bool:
     if not np.isfinite(numbers).all():
         return False
     span = float(numbers.max()) - float(numbers.min())  # infinite without a warning of numpy
-    if span + 1 > 2 * len(numbers) or (numbers != np.floor(numbers)).any():
+    # Fewer whole numbers than rows cannot all differ.
+    if not len(numbers) <= span + 1 <= 2 * len(numbers) or (numbers != np.floor(numbers)).any():
         return False
     return len(distinct(numbers)) == len(numbers)
 
