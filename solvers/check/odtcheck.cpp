@@ -191,8 +191,8 @@ struct Checker : Done {
   // none loses less. Tests are tried 32 at a time; those that the stairs close need not be. WHOLE:
   // what a leaf or a split of all rows loses, `flat`, bounds what one side loses.
   template <class Value>
-  Int two(const View& v, const vector<vector<Int>>* leaf, Int most_leaves, int state, Int least,
-          Int flat, Int target) const {
+  QUICK Int two(const View& v, const vector<vector<Int>>* leaf, Int most_leaves, int state,
+                Int least, Int flat, Int target) const {
     const bool sized = least > 1;
     Batch<Value> batch(p, v, least);
     // Sums of losses are concave along rows of one kind: the ends of such a run are enough.

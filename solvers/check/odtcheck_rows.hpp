@@ -70,8 +70,8 @@ View whole(const Problem& p) {
 
 // The rows at places from..to of a feature. Those outside of count_from..count_to only make leaves
 // large: they are of the kind `idle`, which loses nothing.
-View part(const View& v, size_t f, size_t from, size_t to, size_t count_from, size_t count_to,
-          Index idle) {
+QUICK View part(const View& v, size_t f, size_t from, size_t to, size_t count_from, size_t count_to,
+                Index idle) {
   View made;
   vector<Index> place(v.rows(), ~0u);
   for (size_t at = from; at < to; ++at)
@@ -101,8 +101,8 @@ vector<Int> upto(const View& v, size_t f, const vector<Int>& most) {
 }
 
 // What a leaf on the lower rows, or one on the others, loses at every place, with its price.
-vector<Int> leaves(const View& v, size_t f, bool right, const vector<vector<Int>>& loss,
-                   Int price) {
+QUICK vector<Int> leaves(const View& v, size_t f, bool right, const vector<vector<Int>>& loss,
+                         Int price) {
   const size_t n = loss[0].size(), rows = v.rows();
   vector<Int> sum(n, price), found(rows + 1, price);
   for (size_t t = 1; t <= rows; ++t) {
@@ -131,7 +131,7 @@ struct Stairs {
     side[size][which][at] = std::max(side[size][which][at], value);
   }
   // Carries every bound as far as it goes.
-  void spread() {
+  QUICK void spread() {
     const auto carry = [](vector<Int>& x, size_t to, size_t from, Int lost) {
       x[to] = std::max(x[to], x[from] - lost);
     };

@@ -1,9 +1,6 @@
 // Files, texts, and rows as CSV, as odtcheck reads them; and how it says what is wrong.
 #pragma once
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O3")
-#endif
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,12 +20,18 @@
 #include <unordered_map>
 #include <vector>
 
-// Where the machine can, the loops over 32 lanes also exist for wider vectors. Only speed.
+// Only speed: functions that take most of the time have all optimisations, whatever the others
+// have, and where the machine can, the loops over 32 lanes also exist for wider vectors.
+#if defined(__GNUC__) && !defined(__clang__)
+#define QUICK __attribute__((optimize("O3")))
+#else
+#define QUICK
+#endif
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && \
     !defined(__SANITIZE_ADDRESS__)
-#define WIDE __attribute__((target_clones("avx2", "default")))
+#define WIDE QUICK __attribute__((target_clones("avx2", "default")))
 #else
-#define WIDE
+#define WIDE QUICK
 #endif
 
 namespace {

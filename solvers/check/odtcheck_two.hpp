@@ -47,7 +47,7 @@ struct Batch {
       to[from + k * step] = static_cast<Value>(to[from + k * step] + delta[kind * blocks + k]);
   }
 
-  void fill(const vector<Test>& tests) {
+  QUICK void fill(const vector<Test>& tests) {
     vector<std::uint32_t> sides(v.rows(), 0);
     for (size_t l = 0, end; l < tests.size(); l = end) {  // tests of a feature, in order
       std::uint32_t bits = 0;
