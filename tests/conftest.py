@@ -41,7 +41,7 @@ def few_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     if SCALE < 1:
         monkeypatch.setattr("odtdsl.backends.greedy.diagrams.ATTEMPTS", 20)
         monkeypatch.setattr("odtdsl.backends.greedy.diagrams.PATIENCE", 5)
-        monkeypatch.setattr("odtdsl.backends.greedy.backend.ATTEMPTS", 5)
+        monkeypatch.setattr("odtdsl.backends.greedy.backend.ATTEMPTS", 2)
 
 
 @pytest.fixture

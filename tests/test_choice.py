@@ -38,6 +38,8 @@ from odtdsl.language.parser import parse
 from odtdsl.predictors.saving import from_json, to_json
 from odtdsl.problem.terms.normalize import normalize
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 MOST_TREES = 1500
 OF_ROWS = ("count_predicted", "rate", "share")
 NOT_HERE = {

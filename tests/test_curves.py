@@ -38,6 +38,8 @@ from odtdsl.insight.explanations.curves import Ended
 from odtdsl.interfaces.cli.main import app
 from odtdsl.presentation import explanations
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 MOST_TREES = 500
 KINDS = [(scope, term) for scope, terms in TERMS.items() for term in terms if term not in MONOTONE]
 Tight = Callable[[Model], Fraction | None]

@@ -40,6 +40,8 @@ from odtdsl.insight.explanations.conflict_sets import (
 )
 from odtdsl.problem.ir.forms import Core
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 CASES = scaled(24)
 MOST_TREES = 700
 KINDS = [(scope, term) for scope, terms in TERMS.items() for term in terms if term not in MONOTONE]

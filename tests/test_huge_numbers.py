@@ -10,6 +10,8 @@ from click.testing import CliRunner
 
 from odtdsl.interfaces.cli.main import app
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 CELLS = ("1e308", "-1e308", "1.7e308", "-1.7e308", "1", "0", "5e-324")
 HEAD = 'data "h.csv", test "h.csv" target y '
 SPECS = {

@@ -29,6 +29,8 @@ from odtdsl.insight.explanations import Explanation, explain, prices
 from odtdsl.insight.explanations.prices import Price, Range
 from odtdsl.presentation import explanations
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 MOST_TREES = 700
 KINDS = [(scope, term) for scope, terms in TERMS.items() for term in terms if term not in MONOTONE]
 Values = tuple[Fraction, ...]

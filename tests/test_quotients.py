@@ -28,6 +28,8 @@ from odtdsl.language.parser import parse
 from odtdsl.problem.ir.forms import Core, QuotientStage
 from odtdsl.problem.terms.normalize import normalize
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 HEAD = """
 data sklearn "breast_cancer"
 target target positive "malignant"

@@ -18,6 +18,8 @@ from odtdsl.driver.reasons import Change, Counterfactual, Why
 from odtdsl.driver.result import Result
 from odtdsl.predictors.nodes import Branch, InBin, Threshold
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 
 def solved(rng: random.Random) -> tuple[TinyTable, Result]:
     while True:
