@@ -40,6 +40,8 @@ NEEDS = re.compile(r"<!-- needs (\w+(?: \w+)*) -->")
 SECONDS = re.compile(r"\d+\.\d+ s\b")
 SHELL = re.compile(r"[|<>;&*$]")
 TO_FILE = re.compile(r"(odt .*) > ([\w.-]+)")
+RUNAWAY = 600
+"""Seconds after which a command is given up. A loaded machine takes minutes for what takes one."""
 
 
 class Mismatch(AssertionError):
@@ -165,7 +167,7 @@ class Runner:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 check=False,
-                timeout=120,
+                timeout=RUNAWAY,
             )
             self.status, text = done.returncode, done.stdout
         text = re.sub(r"^still searching after .*\n", "", text, flags=re.M)  # on a busy machine
