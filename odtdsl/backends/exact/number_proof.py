@@ -51,6 +51,8 @@ MOST_TARGETS = 8
 MOST_PIECES = 100
 MOST_LEVELS = 6
 """Of trees with rules on what leaves predict."""
+MOST_PRICES = 12
+NEARLY = 1 - Fraction(1, 10**9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -240,7 +242,8 @@ def number_certificate(core: Core, depth: int, answer: RawAnswer, limits: Limits
         return b"".join(varints([depth, 1 << (55 if pieces(core) else 52), 0, *rules]))
     assert isinstance(answer.model, RawLeaf | RawSplit), "a tree is asked for"
     target = _units(core, units, answer.model) - _slack(core, units, depth)
-    if target > 0 and (priced := _price_of_leaves(core, made, limits)) is not None:
+    priced = _price_of_leaves(core, made, answer.model, limits) if target > 0 else None
+    if priced is not None:
         at, price = priced
         rules[at] = floor(price / units.unit)
     return b"".join(varints([depth, max(0, target), *([1, *rules] if target > 0 else [])]))
@@ -261,13 +264,27 @@ def _slack(core: Core, units: Whole, depth: int) -> int:
     return floor(max(0, squares) * TOLERANCE / 2) + (3 << depth)
 
 
-def _price_of_leaves(core: Core, made: Ruled, limits: Limits) -> tuple[int, Fraction] | None:
-    """A price at which the free tree has about as many leaves as a rule allows, and the rule.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """The loss and the leaves of a tree."""
 
-    None where no rule bounds them, or the free tree keeps it.
+    loss: Fraction
+    leaves: int
+
+    def at(self, price: Fraction) -> Fraction:
+        """What it loses where leaves have a price."""
+        return self.loss + price * self.leaves
+
+
+def _price_of_leaves(
+    core: Core, made: Ruled, answer: RawTree, limits: Limits
+) -> tuple[int, Fraction] | None:
+    """The price at which the bound on trees of as many leaves as a rule allows is best, and the
+    rule; None where no rule bounds them, or the free tree keeps it.
+
+    On the lower hull of the trees by leaves and loss it is the slope where the bound lies. From
+    the trees known on both sides of it, it is approached by the best tree at the slope between.
     """
-    from odtdsl.backends.exact.number_stages import search_of
-
     bounds = [
         (clause[0][2], at)
         for at, clause in enumerate(made.rules.clauses)
@@ -276,29 +293,37 @@ def _price_of_leaves(core: Core, made: Ruled, limits: Limits) -> tuple[int, Frac
     if not bounds or min(bounds)[0] >= 1 << made.depth:
         return None
     most, at = min(bounds)
+    few, many = _known(core, answer), _best_at(core, made.depth, Fraction(0), limits)
+    price = None
+    for _ in range(MOST_PRICES):
+        if many is None or many.leaves <= most or few.loss <= many.loss:
+            break
+        price = (few.loss - many.loss) / (many.leaves - few.leaves)
+        found = _best_at(core, made.depth, price, limits)
+        if found is None or found.at(price) >= many.at(price) * NEARLY:
+            break
+        few, many = (few, found) if found.leaves > most else (found, many)
+    return None if price is None else (at, price)
+
+
+def _known(core: Core, tree: RawTree) -> _Known:
+    stage = core.objective[0]
+    assert isinstance(stage, RegressionStage), "as `beyond_squares` has it"
+    return _Known(loss=Fraction(Evaluation(core, tree).stage_value(stage)), leaves=_leaves(tree))
+
+
+def _best_at(core: Core, depth: int, price: Fraction, limits: Limits) -> _Known | None:
+    """The best tree where a leaf costs more, instead of the rules that bound them."""
+    from odtdsl.backends.exact.number_stages import search_of
+
     stage = core.objective[0]
     assert isinstance(stage, RegressionStage), "as `beyond_squares` has it"
     rest = [c for c in core.clauses if not isinstance(c.atom, Linear) or not c.atom.measure.leaves]
-    tree = replace(core.tree, leaves=None, depth=made.depth)
-    low, high = Fraction(0), None
-    price = Fraction(0)
-    for _ in range(12):
-        priced = replace(stage, rest=stage.rest + _as_price(price))
-        free = replace(core, clauses=tuple(rest), skeleton=tree, objective=(priced,))
-        found = search_of(free, replace(limits, ledger=None), None, None).model
-        if not isinstance(found, RawLeaf | RawSplit):
-            return None
-        leaves = _leaves(found)
-        if leaves == most or (leaves < most and price == 0):
-            return None if price == 0 else (at, price)
-        if leaves > most:
-            low = price
-        else:
-            high = price
-        start = Evaluation(core, found).stage_value(stage) / 64
-        price = 2 * low or Fraction(start) if high is None else (low + high) / 2
-        price = Fraction(floor(price * 10**9), 10**9)
-    return at, (high or price)
+    priced = replace(stage, rest=stage.rest + _as_price(price))
+    tree = replace(core.tree, leaves=None, depth=depth)
+    free = replace(core, clauses=tuple(rest), skeleton=tree, objective=(priced,))
+    found = search_of(free, replace(limits, ledger=None), None, None).model
+    return _known(core, found) if isinstance(found, RawLeaf | RawSplit) else None
 
 
 def _as_price(price: Fraction) -> Additive:
