@@ -31,6 +31,8 @@ from odtdsl.problem.terms.base import EmptyDenominator, Unsupported
 from odtdsl.problem.terms.formulas import TooManyCases
 from odtdsl.problem.terms.normalize import rule_forms
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 
 def analysed(case_: Case) -> Rows | None:
     source = Source(name="random", text=case_.text)

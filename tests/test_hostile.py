@@ -30,6 +30,8 @@ from odtdsl.predictors.nodes import Branch, Leaf, Threshold
 from odtdsl.predictors.tree import Tree
 from odtdsl.predictors.validation import check_tree
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 NOT_XML = ("\ufffe", "\uffff", "\x0b", "\x1b[31m", "]]>", "\x85", "\u202e", "&amp;", "<b>")
 
 
