@@ -24,8 +24,10 @@ from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.insight.tuning.folds import deal
 from odtdsl.insight.tuning.grid import grid_of, numbers, parse_vary
 from odtdsl.insight.tuning.result import Trial, Tuning, choose
+from odtdsl.insight.tuning.scores import MORE_IS_BETTER
 from odtdsl.insight.tuning.single_run import Cell, Job
 from odtdsl.interfaces.cli.main import app
+from odtdsl.problem.terms.registry import BY_NAME
 
 # ---- folds
 
@@ -84,6 +86,29 @@ def test_scores_are_those_of_models_that_never_saw_the_fold() -> None:
             assert (run.status, run.splits) == ("optimal", tree.n_splits)
         assert trial.mean == pytest.approx(mean(map(float, trial.scores)))
         assert trial.error == pytest.approx(stdev(map(float, trial.scores)) / 3**0.5)
+
+
+@pytest.mark.parametrize(
+    ("score", "told"),
+    [
+        ("accuracy", "maximize accuracy"),
+        ('recall("b")', 'maximize recall("b")'),
+        ("minimize accuracy", "accuracy"),
+        ("1 - accuracy", "1 - accuracy"),
+        ("error_rate", "error_rate"),
+        ("maximize leaves", "maximize leaves"),
+    ],
+)
+def test_a_score_of_which_more_is_better_is_maximized(score: str, told: str) -> None:
+    found = odtdsl.tune(SPEC, {"depth": [0, 2]}, frame=made(60), cv=2, score=score, choose="best")
+    assert (found.score, found.maximizes) == (told, told.startswith("maximize"))
+    means = [trial.mean for trial in found.trials]
+    assert means[0] != means[1]
+    assert found.best == means.index((max if found.maximizes else min)(means))
+
+
+def test_measures_of_which_more_is_better_are_terms() -> None:
+    assert set(BY_NAME) >= MORE_IS_BETTER
 
 
 def test_scores_are_any_measure_of_the_language_with_weights() -> None:

@@ -26,6 +26,22 @@ if TYPE_CHECKING:
     from odtdsl.predictors.predictor import Predictor
 
 
+MORE_IS_BETTER = frozenset(
+    {
+        "accuracy",
+        "balanced_accuracy",
+        "expected_reward",
+        "f1",
+        "negative_predictive_value",
+        "precision",
+        "recall",
+        "reward",
+        "specificity",
+    }
+)
+"""Measures that a score alone maximizes: nobody chooses the settings that do worst."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
     """What is measured on rows that were held out."""
@@ -40,7 +56,7 @@ class Score:
 
 
 def parse_score(text: str) -> Score:
-    """A measure to minimize, or `maximize` with one.
+    """A measure to minimize, or `maximize` with one, which goes without saying of some.
 
     Raises
     ------
@@ -51,7 +67,8 @@ def parse_score(text: str) -> Score:
     from odtdsl.language.parser import parse
 
     said = text.strip()
-    head = "" if said.startswith(("minimize ", "maximize ")) else "minimize "
+    has_sense = said.startswith(("minimize ", "maximize "))
+    head = "" if has_sense else "minimize "
     found = parse(Source(name="<score>", text=head + said)).statements
     if len(found) != 1 or not isinstance(found[0], ast.Objective) or len(found[0].stages) != 1:
         raise error(
@@ -62,6 +79,8 @@ def parse_score(text: str) -> Score:
     stage = found[0].stages[0]
     assert stage.sense is not None, "the first stage has one"
     measure = _anywhere(stage.measure)
+    if not has_sense and _word(measure) in MORE_IS_BETTER:
+        return Score(sense="maximize", measure=measure, text=f"maximize {said}")
     return Score(sense=stage.sense, measure=measure, text=said.removeprefix("minimize "))
 
 
@@ -86,6 +105,15 @@ def default_score(spec: ast.Spec) -> Score:
     task = task_of_type(type_)
     assert task is not None, "the grammar knows the types of targets"
     return parse_score(ScorePart.of(task.kind).measure(said))
+
+
+def _word(measure: ast.Expr) -> str:
+    """The term that a measure is, and nothing else with it; empty where there is none."""
+    match measure:
+        case ast.Name(name=word) | ast.Call(function=word):
+            return word
+        case _:
+            return ""
 
 
 def _words(expr: ast.Node) -> Iterator[str]:
