@@ -23,8 +23,6 @@ from odtdsl.driver.collected import Alternative
 from odtdsl.driver.near import parse_near
 from odtdsl.problem.ir.forms import Monotone
 
-pytestmark = pytest.mark.usefixtures("few_starts")
-
 MOST_TREES = 4000
 OPEN_ENDS = re.compile(r"threshold\(\w+\) (<|>|!=) |(not|if|count).*threshold")
 """Rules whose nearest threshold lies within a float of a number: brute force has no such ones."""
