@@ -431,7 +431,7 @@ def test_ctrl_c_of_a_terminal_ends_local_workers_quietly(tmp_path: Path) -> None
     noise(3000, 8).to_csv(tmp_path / "rows.csv", index=False)
     (tmp_path / "spec.odt").write_text(SPEC.replace("frame", '"rows.csv"'))
     sooner = (
-        "import sys; from odtdsl.interfaces.cli import progress; progress.FIRST = 1; "
+        "import sys; from odtdsl.interfaces.cli import progress; progress.FIRST = 0.3; "
         "from odtdsl.__main__ import main; sys.exit(main())"
     )
     command = [sys.executable, "-c", sooner, "solve", "spec.odt", "--cluster", "local:1"]
