@@ -232,6 +232,19 @@ def test_the_event_alone_is_not_predicted_from_its_time(tmp_path: Path) -> None:
             written(tmp_path, "\n".join(["a,x,b", *rows]), "survival a event b")
 
 
+def test_how_several_numbers_are_predicted_is_told(tmp_path: Path) -> None:
+    text = "\n".join(["a,b c,d", *(f"{i % 5},{i * 7 % 11},{i % 3}" for i in range(20))])
+    with pytest.raises(OdtError, match="N103") as caught:
+        written(tmp_path, text, "b c, d")
+    (help_text,) = caught.value.diagnostics[0].helps
+    assert "`` target `b c`, d: number ``" in help_text
+    found = written(tmp_path, text, "b c").text
+    several = found.replace("target `b c`: number", "target `b c`, d: number")
+    assert several != found
+    (tmp_path / "rows.odt").write_text(several)
+    assert odtdsl.load(tmp_path / "rows.odt").solve().status == "optimal"
+
+
 def test_months_beside_a_state_of_three_values_are_a_feature(tmp_path: Path) -> None:
     lines = ["months,status", *(f"{i},{'abc'[i % 3]}" for i in range(30))]
     assert written(tmp_path, "\n".join(lines)).target == "status"

@@ -32,8 +32,8 @@ from odtdsl.compiler.profiles import (
 from odtdsl.datasets.request import DataRequest
 from odtdsl.datasets.table import BoolArray, IntArray, RawColumn, Table
 from odtdsl.datasets.table import distinct as distinct_values
+from odtdsl.language.expressions import coded, quote
 from odtdsl.language.expressions import name_text as bare_name
-from odtdsl.language.expressions import quote
 
 MANY_ROWS = 20_000
 """From here on numbers are split at quantiles, so that a proof takes seconds."""
@@ -363,6 +363,12 @@ def _no_target(table: Table, target: str, near: str | None) -> tuple[str, ...]:
     below = any(target in column.texts[:20].tolist() for column in table.columns.values())
     if below:
         return ("it is a cell: if the names stand below a title, delete the rows above them",)
+    several = [name.strip().strip("`") for name in target.split(",")]
+    if len(several) > 1 and all(name in table.columns for name in several):
+        listed = ", ".join(map(name_text, several))
+        first = f"--target {quote(several[0])}"
+        both = coded(f"target {listed}: number")
+        return (f"draft a spec with `{first}`, and write {both} in it",)
     return (f"did you mean `{near}`?",) if near else ()
 
 
