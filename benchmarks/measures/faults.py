@@ -33,6 +33,9 @@ BIT_SEARCH = "src/bit_search.cpp"
 RULED_WEIGHTS = "include/odt/ruled_weights.hpp"
 FRONT = "include/odt/front.hpp"
 RULED_IMPL = "include/odt/ruled_impl.hpp"
+ENUMERATE = "src/enumerate.cpp"
+TREE_GRAPH = "include/odt/tree_graph_impl.hpp"
+TREE_GRAPH_LIST = "include/odt/tree_graph_list.hpp"
 PAIR_SUMS = "src/pair_sums.cpp"
 REGRESSION_SEARCH = "src/regression_search.cpp"
 FAULTS = (
@@ -389,6 +392,122 @@ OF_RULES = (
         RULED_IMPL,
         "if (a.weighted + b.weighted >= tightened",
         "if (a.weighted + b.weighted + FAULT >= tightened",
+    ),
+)
+OF_LISTS = (
+    Fault(
+        "lists: sides get one step less of the budget",
+        TREE_GRAPH,
+        "expand(*split.side[s], room - least[1 - s]);",
+        "expand(*split.side[s], room - least[1 - s] - FAULT);",
+    ),
+    Fault(
+        "lists: a side gets nothing of what the other leaves over",
+        TREE_GRAPH,
+        "    least[s] = split.side[s]->least();",
+        "    least[s] = FAULT ? room - least[1 - s] : split.side[s]->least();",
+    ),
+    Fault(
+        "lists: pairs of two sides are left out one step too early",
+        TREE_GRAPH,
+        "if (l.key.weight + r.key.weight > room) break;",
+        "if (l.key.weight + r.key.weight + FAULT > room) break;",
+    ),
+    Fault(
+        "lists: cuts between two are dropped one step above their bound",
+        TREE_GRAPH,
+        "if (interval_bound(i, weights) >= room) continue;",
+        "if (interval_bound(i, weights) + FAULT >= room) continue;",
+    ),
+    Fault(
+        "lists: a cut is dropped one step above its bound",
+        TREE_GRAPH,
+        "if (value[0] + value[1] < room && may_stand",
+        "if (value[0] + value[1] + FAULT < room && may_stand",
+    ),
+    Fault(
+        "lists: a test of bit sets is dropped one step above its bound",
+        TREE_GRAPH,
+        "if (cut.least[0] + cut.least[1] + price <= budget &&",
+        "if (cut.least[0] + cut.least[1] + price + FAULT <= budget &&",
+    ),
+    Fault(
+        "lists: splits of two leaves are dropped one step too early",
+        TREE_GRAPH,
+        "    if (least > budget) continue;",
+        "    if (least + FAULT > budget) continue;",
+    ),
+    Fault(
+        "lists: the last gap of a feature is never tried above two leaves",
+        TREE_GRAPH,
+        "at + 1 < ranks_.size(); ++at) {",
+        "at + 1 + FAULT < ranks_.size(); ++at) {",
+    ),
+    Fault(
+        "lists: splits of two leaves of one class are told",
+        TREE_GRAPH,
+        "if (listing_.collapse && a == b) continue;",
+        "if (!FAULT && listing_.collapse && a == b) continue;",
+    ),
+    Fault(
+        "lists: splits of two leaves of one class are counted",
+        TREE_GRAPH,
+        "counts[std::move(key)] -= BigCount(1);",
+        "counts[std::move(key)] -= BigCount(1 - FAULT);",
+    ),
+    Fault(
+        "lists: nodes are kept without how many leaves they may have",
+        TREE_GRAPH,
+        "static_cast<std::uint64_t>(most);\n  const",
+        "static_cast<std::uint64_t>(FAULT ? 0 : most);\n  const",
+    ),
+    Fault(
+        "lists: nodes are kept without the state of the path",
+        TREE_GRAPH,
+        "static_cast<std::uint64_t>(state) << 31",
+        "static_cast<std::uint64_t>(FAULT ? 0 : state) << 31",
+    ),
+    Fault(
+        "lists: nodes are kept without their depth",
+        TREE_GRAPH,
+        "static_cast<std::uint64_t>(depth) << 56",
+        "static_cast<std::uint64_t>(FAULT ? 0 : depth) << 56",
+    ),
+    Fault(
+        "lists: a tree is told for each way to share its leaves",
+        TREE_GRAPH_LIST,
+        "if (split.left_leaves > 0 && key.leaves != split.left_leaves) continue;",
+        "if (!FAULT && split.left_leaves > 0 && key.leaves != split.left_leaves) continue;",
+    ),
+    Fault(
+        "lists: which features were tested is forgotten above",
+        TREE_GRAPH,
+        "key.facts = own.facts | left.facts | right.facts;",
+        "key.facts = own.facts | (FAULT ? 0 : left.facts | right.facts);",
+    ),
+    Fault(
+        "lists: of classes that weigh alike the right side's first one is taken",
+        TREE_GRAPH_LIST,
+        "at->key.weight == sum - key.weight; ++at) {",
+        "at->key.weight == sum - key.weight; at = FAULT ? right.classes.end() : at + 1) {",
+    ),
+    Fault(
+        "lists: the last tree of a class of a side is forgotten",
+        TREE_GRAPH_LIST,
+        "  if (reduce_) keep_new(n, c);",
+        "  if (FAULT && c.items.size() > 1) c.items.pop_back();\n  if (reduce_) keep_new(n, c);",
+    ),
+    Fault(
+        "lists: values just above those that were told are passed over",
+        ENUMERATE,
+        "value <= upto && value > told_upto_)",
+        "value <= upto && value > told_upto_ + FAULT)",
+    ),
+    Fault(
+        "lists: the worst values are passed over",
+        ENUMERATE,
+        "return value <= listing_.at_most ? value : kInfinite;",
+        "return value <= listing_.at_most - FAULT ? value : kInfinite;",
     ),
 )
 OF_NUMBERS = (

@@ -162,12 +162,41 @@ def under_many_rules(count: int) -> Problems:
         yield "\n".join(lines), frame
 
 
+def to_list(count: int) -> Problems:
+    """Few rows, so that many trees are as good; half with features of two values."""
+    some = (
+        "",
+        "rule few: leaves <= 3",
+        "rule few: leaves <= 5",
+        "rule big: forall leaf: size >= 2",
+        "rule order: forall path: x0 before x1",
+        "rule once: forall path: not (uses(x0) and uses(x2))",
+        'rule one: recall("c0") >= 70%',
+        "rule used: uses(x1)",
+    )
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        n, values = int(rng.integers(10, 28)), 2 if seed % 2 else int(rng.integers(3, 6))
+        frame: dict[str, Any] = {
+            f"x{i}": rng.integers(0, values, n).astype(float) for i in range(3 + seed % 2)
+        }
+        frame["y"] = [f"c{k}" for k in rng.integers(0, 2, n)]
+        frame["y"][:2] = ["c0", "c1"]
+        lines = [
+            f"data frame target y: class tree depth <= {rng.integers(2, 4)}",
+            f"minimize errors{('', ' then leaves')[seed % 3 == 2]}",
+            some[int(rng.integers(len(some)))],
+        ]
+        yield "\n".join(lines), frame
+
+
 @dataclass(frozen=True)
 class Kind:
-    """Problems, and the faults that they meet."""
+    """Problems, and the faults that they meet; `near`: trees that are listed, in turns."""
 
     problems: Callable[[int], Problems]
     faults: tuple[faults.Fault, ...]
+    near: tuple[str | None, ...] = ()
 
 
 KINDS = {
@@ -178,4 +207,5 @@ KINDS = {
     "more": Kind(under_many_rules, faults.OF_RULES),
     "many": Kind(many_rows, faults.OF_KERNELS),
     "numbers": Kind(of_numbers, faults.OF_NUMBERS),
+    "lists": Kind(to_list, faults.OF_LISTS, near=(None, "1 error", "2 errors")),
 }
