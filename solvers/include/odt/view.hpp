@@ -6,6 +6,7 @@
 // is first asked for.
 #pragma once
 
+#include <atomic>
 #include <cassert>
 #include <cstring>
 #include <limits>
@@ -147,7 +148,8 @@ class View {
   std::vector<Aligned<std::int64_t>> wide_label_sums_;
   std::vector<Pair> pair_;
   std::vector<std::size_t> words_to_cut_;
-  std::vector<std::size_t> looked_up_;  // of a root: rows of it and its children, per outer feature
+  // Of a root, which threads share: rows of it and its children, per outer feature.
+  std::vector<std::atomic<std::size_t>> looked_up_;
 };
 
 // Made once, in sorted16.cpp and sorted32.cpp.

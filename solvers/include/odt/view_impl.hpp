@@ -15,7 +15,7 @@ void View<R>::make_root(const Dataset& data, bool keep_pairs, bool keep_order) {
   prepare(data, keep_pairs);
   parent_ = nullptr;
   root_ = this;
-  looked_up_.assign(p_, 0);
+  looked_up_ = std::vector<std::atomic<std::size_t>>(p_);
   rows_ = data.rows();
   words_ = words_of(rows_);
   for (std::size_t f = 0; f < p_; ++f) {
@@ -83,9 +83,9 @@ bool View<R>::cuts_by_pairs(std::size_t outer) {
   constexpr std::size_t kFewCells = 1 << 16, kTimes = 4;
   if (!keep_pairs_) return false;
   if (!keep_order_ || root_->rows_ * p_ > kFewCells) return true;
-  std::size_t& looked_up = root_->looked_up_[outer];
-  if (looked_up >= kTimes * root_->rows_) return true;
-  looked_up += rows_;
+  std::atomic<std::size_t>& looked_up = root_->looked_up_[outer];
+  if (looked_up.load(std::memory_order_relaxed) >= kTimes * root_->rows_) return true;
+  looked_up.fetch_add(rows_, std::memory_order_relaxed);
   return false;
 }
 
