@@ -345,6 +345,9 @@ def test_lists_are_certified_in_python(tmp_path: Path, monkeypatch: pytest.Monke
     counted = odtdsl.alternatives(spec, frame=frame, near=1, only_count=True).certify()
     assert counted.certificate is not None
     assert counted.certificate.certified
+    assert found.raw is not None
+    with pytest.raises(OdtError, match="trees were counted"):
+        replace(found, raw=found.raw + 1).certify()
     few = odtdsl.alternatives(spec, frame=frame, near=1, most=1, proof=tmp_path / "a.cert")
     assert [one.code for one in few.result.warnings] == ["P201"]
     with pytest.raises(OdtError, match="P201"):

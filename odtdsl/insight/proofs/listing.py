@@ -47,7 +47,7 @@ def write(
     Raises
     ------
     OdtError
-        P201: the list is not complete. P202: the time was over. F301: a file cannot be written.
+        P201: the list is not complete, or its count is wrong. P202: the time was over. F301: a file cannot be written.
     """
     from odtdsl.backends.exact.lowering import deepest_of
 
@@ -59,6 +59,12 @@ def write(
         for reason in covered.beyond_lists(core, depth):
             raise error("P201", f"the list is not certified: {reason}")
     trees = _trees(core, analysis, found, bounds, deadline) if named else None
+    if trees is not None and found.raw not in (None, len(trees)):
+        raise error(
+            "P201",
+            f"the list is not certified: {found.raw} trees were counted, and {len(trees)} told"
+            " one by one, which is a mistake of this package",
+        )
     lines = [*_claim(core, bounds)]
     if trees is None:
         if found.raw is None:
