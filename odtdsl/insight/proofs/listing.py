@@ -47,7 +47,8 @@ def write(
     Raises
     ------
     OdtError
-        P201: the list is not complete, or its count is wrong. P202: the time was over. F301: a file cannot be written.
+        P201: the list is not complete, or its count is wrong. P202: the time was over. F301: a
+        file cannot be written.
     """
     from odtdsl.backends.exact.lowering import deepest_of
 

@@ -208,12 +208,17 @@ def open_streams() -> None:
 def leave(ended: SystemExit) -> NoReturn:
     """End the process with this code, at once where HiGHS was left running behind its limit.
 
-    Its threads would be waited for, or take the process down with them.
+    Its threads would be waited for, or take the process down with them. What standard output does
+    not take, which the command has told, Python would try again, and end with a code of its own.
     """
+    try:
+        sys.stdout.flush()
+    except OSError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        ended = SystemExit(ended.code or WRONG)
     highs = sys.modules.get("odtdsl.backends.milp.highs")
     if highs is None or not highs.running():
         raise ended
-    sys.stdout.flush()
     sys.stderr.flush()
     os._exit(ended.code if isinstance(ended.code, int) else 1 if ended.code else 0)
 
