@@ -242,9 +242,10 @@ def score(model: Predictor, test: Dataset, rows: Rows | None = None) -> TestScor
     if rows is None:
         return found
     constant, predicts = _best_constant(model, rows)
+    weights = test.weights.numerators
     return replace(
         found,
-        weighted=len(set(test.weights.numerators.tolist())) > 1,
+        weighted=bool((weights != weights[:1]).any()),
         outputs=part.outputs(model, rows, test),
         audit=audit_rows(model, rows.problem, test),
         baseline=replace(
