@@ -24,7 +24,7 @@ from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.insight.tuning.folds import deal
 from odtdsl.insight.tuning.grid import grid_of, numbers, parse_vary
 from odtdsl.insight.tuning.result import Trial, Tuning, choose
-from odtdsl.insight.tuning.scores import MORE_IS_BETTER
+from odtdsl.insight.tuning.scores import parse_score
 from odtdsl.insight.tuning.single_run import Cell, Job
 from odtdsl.interfaces.cli.main import app
 from odtdsl.problem.terms.registry import BY_NAME
@@ -107,8 +107,13 @@ def test_a_score_of_which_more_is_better_is_maximized(score: str, told: str) -> 
     assert found.best == means.index((max if found.maximizes else min)(means))
 
 
-def test_measures_of_which_more_is_better_are_terms() -> None:
-    assert set(BY_NAME) >= MORE_IS_BETTER
+@pytest.mark.parametrize("word", ["accuracy", "recall", "f1", "reward", "errors", "leaves"])
+def test_a_term_says_whether_a_score_of_it_alone_is_maximized(word: str) -> None:
+    more = BY_NAME[word].fewer_is_better is False
+    assert more == (word not in ("errors", "leaves"))
+    assert parse_score(word).sense == ("maximize" if more else "minimize")
+    assert parse_score(f"minimize {word}").sense == "minimize"
+    assert parse_score(f"{word} + 0 * leaves").sense == "minimize"
 
 
 def test_scores_are_any_measure_of_the_language_with_weights() -> None:

@@ -17,6 +17,7 @@ from odtdsl.driver.scoring import ScorePart
 from odtdsl.language import ast
 from odtdsl.problem.ir.expr import Abs, Arith, Const, Expr, Minus
 from odtdsl.problem.ir.rows import Rows
+from odtdsl.problem.terms.registry import BY_NAME
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -24,22 +25,6 @@ if TYPE_CHECKING:
     from odtdsl.compiler import Analysis
     from odtdsl.datasets.dataset import Dataset
     from odtdsl.predictors.predictor import Predictor
-
-
-MORE_IS_BETTER = frozenset(
-    {
-        "accuracy",
-        "balanced_accuracy",
-        "expected_reward",
-        "f1",
-        "negative_predictive_value",
-        "precision",
-        "recall",
-        "reward",
-        "specificity",
-    }
-)
-"""Measures that a score alone maximizes: nobody chooses the settings that do worst."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +64,7 @@ def parse_score(text: str) -> Score:
     stage = found[0].stages[0]
     assert stage.sense is not None, "the first stage has one"
     measure = _anywhere(stage.measure)
-    if not has_sense and _word(measure) in MORE_IS_BETTER:
+    if not has_sense and _more_is_better(measure):
         return Score(sense="maximize", measure=measure, text=f"maximize {said}")
     return Score(sense=stage.sense, measure=measure, text=said.removeprefix("minimize "))
 
@@ -107,13 +92,13 @@ def default_score(spec: ast.Spec) -> Score:
     return parse_score(ScorePart.of(task.kind).measure(said))
 
 
-def _word(measure: ast.Expr) -> str:
-    """The term that a measure is, and nothing else with it; empty where there is none."""
+def _more_is_better(measure: ast.Expr) -> bool:
+    """Whether it is one term and nothing else, and nobody would choose the settings with least."""
     match measure:
         case ast.Name(name=word) | ast.Call(function=word):
-            return word
+            return word in BY_NAME and BY_NAME[word].fewer_is_better is False
         case _:
-            return ""
+            return False
 
 
 def _words(expr: ast.Node) -> Iterator[str]:
