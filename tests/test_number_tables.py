@@ -18,6 +18,8 @@ import odtdsl
 
 Array = np.ndarray
 MISSING = -1.0
+LATE, EARLY = 8, 64
+"""Bits of the first column: its split cannot have a threshold below 1, or above it."""
 
 
 @dataclass(kw_only=True)
@@ -40,6 +42,8 @@ class Trees:
     lacking: Array  # whether some path does not test x0
     shortest: Array  # tests of the shortest path
     guarded: Array  # whether all leaves with a row of the group have three rows
+    spared: Array  # whether all leaves have one row of the group, five rows, or two others
+    at_level: Array  # [tree, level]: as bits, columns that are tested; and of those LATE and EARLY
 
 
 @dataclass(kw_only=True)
@@ -75,6 +79,8 @@ class World:
             lacking=np.ones(1, dtype=bool),
             shortest=np.zeros(1, dtype=int),
             guarded=np.array([not g.any() or len(rows) >= 3]),
+            spared=np.array([g.sum() <= 1 or len(rows) >= 5 or len(rows) - g.sum() >= 2]),
+            at_level=np.zeros((1, 4), dtype=int),
         )
 
     def trees(self, rows: tuple[int, ...], depth: int) -> Trees:
@@ -116,6 +122,13 @@ class World:
         if k < 2:
             together |= tests[:, 1 - k] > 0
         tests[:, k] += 1
+        cells = list(self.columns.values())[k]
+        below, above = max(cells[i] for i in left), min(cells[i] for i in right)
+        at_level = np.zeros_like(both("at_level"))
+        at_level[:, 1:] = (a.at_level[pairs[0]] | b.at_level[pairs[1]])[:, :-1]
+        at_level[:, 0] = (
+            1 << k | (LATE << k if below >= 1 else 0) | (EARLY << k if above <= 1 else 0)
+        )
         apart = {0, 1} <= set(rows) and not ({0, 1} <= set(left) or {0, 1} <= set(right))
         return Trees(
             loss=both("loss"),
@@ -134,6 +147,8 @@ class World:
             lacking=both("lacking") & (k > 0),
             shortest=1 + least("shortest"),
             guarded=least("guarded"),
+            spared=least("spared"),
+            at_level=at_level,
         )
 
 
@@ -171,6 +186,8 @@ def drawn(rng: random.Random, of: World, all_trees: Trees) -> tuple[str, Array]:
     total, mass = of.weights.sum(), (of.weights * of.group).sum()
     uses = all_trees.tests > 0
     kinds = [
+        "level",
+        "level",
         "cost",
         "tests",
         "uses",
@@ -196,6 +213,8 @@ def drawn(rng: random.Random, of: World, all_trees: Trees) -> tuple[str, Array]:
     if kind == "tests":
         most = rng.choice([0, 1, 1, 2])
         return f"tests(x0) <= {most}", all_trees.tests[:, 0] <= most
+    if kind == "level":
+        return at_levels(rng, of.depth, all_trees)
     if kind == "uses":
         return "not uses(x0) or uses(x1)", ~uses[:, 0] | uses[:, 1]
     if kind == "same":
@@ -239,17 +258,34 @@ def drawn(rng: random.Random, of: World, all_trees: Trees) -> tuple[str, Array]:
     return f"mse(g) <= {max(bound, 0):.7f}", lost <= max(bound, 0)
 
 
+def at_levels(rng: random.Random, depth: int, all_trees: Trees) -> tuple[str, Array]:
+    """A rule on which splits stand at which levels, and which trees keep it."""
+    level, column = rng.randrange(depth), rng.randrange(2)
+    when = rng.choice([">=", "<=", "="])
+    levels = {">=": range(level, 4), "<=": range(level + 1), "=": [level]}[when]
+    what, bits = {
+        "never": (f"feature != x{column}", 1 << column),
+        "only": (f"feature = x{column}", 7 ^ 1 << column),
+        "low": (f"threshold(x{column}) <= 0.9", LATE << column),
+        "high": (f"threshold(x{column}) >= 1.1", EARLY << column),
+    }[rng.choice(["never", "only", "low", "high"])]
+    broken = np.any(all_trees.at_level[:, list(levels)] & bits, axis=1)
+    return f"forall split: if level {when} {level} then {what}", np.logical_not(broken)
+
+
 def sized(rng: random.Random, of: World, all_trees: Trees) -> tuple[str, Array]:
     """A rule on what leaves or splits hold, and which trees keep it."""
     rows = len(of.weights)
     few = rng.choice([1, 2, 2, 3, rows // 3])
-    kind = rng.choice(["leaf", "leaf", "share", "group", "at most", "split", "guarded"])
+    kind = rng.choice(["leaf", "leaf", "share", "group", "at most", "split", "guarded", "spared"])
     if kind == "share":
         return "forall leaf: size >= 25%", all_trees.smallest >= rows / 4
     if kind == "group":
         return f"forall leaf: size(g) >= {few - 1}", all_trees.fewest >= few - 1
     if kind == "guarded":
         return "forall leaf: if size(g) >= 1 then size >= 3", all_trees.guarded
+    if kind == "spared":
+        return "forall leaf: size(g) <= 1 or size >= 5 or size(h) >= 2", all_trees.spared
     if kind == "at most":
         return f"forall leaf: size(g) <= {few}", all_trees.most <= few
     if kind == "split":

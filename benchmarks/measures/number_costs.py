@@ -42,6 +42,10 @@ RULES = {
     "absolute loss of a group": "mae(g) <= {away}",
     "loss of a group, uses": "mse(g) <= {most}\nrule used: forall path: uses({a})",
     "loss of a group, leaf size": "mse(g) <= {most}\nrule sized: forall leaf: size >= 5%",
+    "loss of a group, level": "mse(g) <= {most}\n"
+    "rule l: forall split: if level = 0 then feature != {a}",
+    "loss of a group, size where it is": "mse(g) <= {most}\n"
+    "rule l: forall leaf: if size(g) >= 1 then size >= 10",
     "absolute loss of a group, leaf size": "mae(g) <= {away}\nrule sized: forall leaf: size >= 5%",
     "expected cost, leaf size": "expected_cost <= 2\nrule sized: forall leaf: size >= 5%",
     "tests of the tree, leaf size": "tests({a}) <= 1\nrule sized: forall leaf: size >= 5%",

@@ -265,7 +265,7 @@ void OutputFronts::branch(const OutputNode& node, const OutputAsk& ask, double b
     control_.poll(pairs.work(node.rows));
     OutputPairs::Table& whole = wholes_[!model_.measures.empty()];
     pairs.sum(node.of(0), node.rows, !model_.measures.empty(), whole);
-    pairs.scan(whole, ask.state, {}, scans_[0]);
+    pairs.scan(whole, {ask.state, ask.level}, {}, scans_[0]);
     return by_table(whole, pairs_inside(node), ask, {}, scans_[0], limit(ask, budget), budget,
                     front);
   }
@@ -290,7 +290,7 @@ void OutputFronts::by_pairs(const OutputNode& node, const OutputAsk& ask, double
                             NumberFront& front) {
   std::vector<OutputPairs::Cut> open;
   control_.poll(lane_.pairs().work(node.rows));
-  lane_.pairs().open(node, ask.state, limit(ask, budget), open);
+  lane_.pairs().open(node, {ask.state, ask.level}, limit(ask, budget), open);
   for (const OutputPairs::Cut& one : open) {
     OutputFrontier::Span span{};
     span.feature = one.feature;

@@ -166,7 +166,7 @@ OutputAnswer OutputLane::solve(const OutputNode& node, const OutputAsk& ask, dou
   const Key key{node.set, shape.depth, shape.leaves, ask.state};
   if (ask.level > 0 && recall(key, upper, answer)) return answer;
   if (pairs_.tells(shape, ask.state, node.rows)) {
-    answer = of_pairs(node, ask.state, upper);
+    answer = of_pairs(node, ask, upper);
   } else {
     if (rules_.strict(ask.state))
       answer = ruled(node, ask, single, upper);
@@ -180,11 +180,11 @@ OutputAnswer OutputLane::solve(const OutputNode& node, const OutputAsk& ask, dou
 }
 
 // Both levels at once: exact, whatever may be lost.
-OutputAnswer OutputLane::of_pairs(const OutputNode& node, int state, double upper) {
+OutputAnswer OutputLane::of_pairs(const OutputNode& node, const OutputAsk& ask, double upper) {
   ++counters_.depth_two;
   control_.poll(pairs_.work(node.rows));
   OutputAnswer answer;
-  answer.least = pairs_.best(node, state, answer.plan, answer.lower);
+  answer.least = pairs_.best(node, {ask.state, ask.level}, answer.plan, answer.lower);
   if (answer.least < upper) answer.value = answer.least;
   return answer;
 }

@@ -282,7 +282,8 @@ void OutputFronts::by_tables(const OutputNode& node, const OutputAsk& ask, doubl
     };
     sum_sides(measured && !late);
     const OutputAsk asked = ask.below(full_leaves(2), rules_.after(ask.state, span.feature));
-    for (int s = 0; s < 2; ++s) pairs.scan(sides_[s], asked.state, {}, scans_[s]);
+    const OutputPairs::Place below{asked.state, asked.level};
+    for (int s = 0; s < 2; ++s) pairs.scan(sides_[s], below, {}, scans_[s]);
     frontier.part(span, scans_[0].free, scans_[1].free);
     const OutputPairs::Column column{span.feature, 0, data_.rank(span.feature, rows[place])};
     if (!split_by(column, wholes_[measured && !late].all, inside, ask.state, ask.level, split))
@@ -292,7 +293,7 @@ void OutputFronts::by_tables(const OutputNode& node, const OutputAsk& ask, doubl
     if (!(low[0] + low[1] < budget - split.price)) continue;
     if (late) sum_sides(true);
     OutputPairs::Mix mix;
-    if (ask.level == 0 && !mixed(column, asked.state, budget - split.price, mix)) continue;
+    if (ask.level == 0 && !mixed(column, below, budget - split.price, mix)) continue;
     const double room = tightened(ask, budget) - split.price;
     if (!(low[0] + low[1] < room)) continue;
     const double most = room - 2 * rest + mix_bound(mix);
@@ -357,9 +358,9 @@ OutputPairs::Sums OutputFronts::propose(const OutputPairs::Column& column, int s
 }
 
 // The mix of the loss and a bounded one that bounds the trees behind a cut of the root best; its
-// scans. False where it shows that none loses less than `room` or the best known one. `state`: of
-// the paths behind the cut.
-bool OutputFronts::mixed(const OutputPairs::Column& column, int state, double room,
+// scans. False where it shows that none loses less than `room` or the best known one. `at`: where
+// the trees behind the cut begin.
+bool OutputFronts::mixed(const OutputPairs::Column& column, OutputPairs::Place at, double room,
                          OutputPairs::Mix& mix) {
   if (caps_.empty() || !model_.prices.empty()) return true;
   constexpr int kTurns = 8;
@@ -369,14 +370,14 @@ bool OutputFronts::mixed(const OutputPairs::Column& column, int state, double ro
     trial.loss = loss;
     trial.measure.assign(model_.measures.size(), 0.0);
     trial.measure[measure] = multiple;
-    for (int s = 0; s < 2; ++s) pairs.scan(sides_[s], state, trial, mixed_scans_[s]);
+    for (int s = 0; s < 2; ++s) pairs.scan(sides_[s], at, trial, mixed_scans_[s]);
     return mixed_scans_[0].least + mixed_scans_[1].least;
   };
   const auto open = [&](double least) {
     return least - mix_bound(trial) < std::min(room, best - tolerance_);
   };
   if (multiple_ > 0 && !open(scan(1, multiplied_, multiple_))) return false;
-  OutputPairs::Sums low = propose(column, state, {}, scans_, room);
+  OutputPairs::Sums low = propose(column, at.state, {}, scans_, room);
   const Cap* tight = nullptr;
   double most = 0;
   for (const Cap& cap : caps_) {
@@ -388,7 +389,7 @@ bool OutputFronts::mixed(const OutputPairs::Column& column, int state, double ro
   if (tight == nullptr) return true;
   const std::size_t m = tight->measure;
   if (scan(0, m, 1) > tight->at_most) return false;
-  OutputPairs::Sums high = propose(column, state, trial, mixed_scans_, room);
+  OutputPairs::Sums high = propose(column, at.state, trial, mixed_scans_, room);
   for (int turn = 0; turn < kTurns; ++turn) {
     const double multiple = (high.loss - low.loss) / (low.measure[m] - high.measure[m]);
     if (!(multiple > 0) || !(multiple < kUnbounded)) return true;
@@ -398,7 +399,7 @@ bool OutputFronts::mixed(const OutputPairs::Column& column, int state, double ro
     if (!open(least)) return false;
     mix = trial;
     if (least >= known - 1e-9 * std::fabs(known)) break;
-    OutputPairs::Sums one = propose(column, state, trial, mixed_scans_, room);
+    OutputPairs::Sums one = propose(column, at.state, trial, mixed_scans_, room);
     (one.measure[m] > tight->at_most ? low : high) = std::move(one);
   }
   std::swap(scans_, mixed_scans_);

@@ -29,6 +29,15 @@ ODT_INLINE void tangents(const PairGainRow& in, std::size_t part, std::size_t j,
   }
 }
 
+// By how much both leaves hold more than is asked.
+ODT_INLINE void more_than(const PairGainRow& in, const PairSize& size, std::size_t j, Lanes& low,
+                          Lanes& high) {
+  Lanes n;
+  load(n, in.left + size.part * in.stride + j);
+  low = n - size.least;
+  high = in.all[size.part] - n - size.least;
+}
+
 template <Beside kBeside, bool kSized>
 ODT_INLINE PairGains gain_row(const PairGainRow& in) {
   Lanes most = Lanes{} - kUnbounded, sized = most;
@@ -79,10 +88,15 @@ ODT_INLINE PairGains gain_row(const PairGainRow& in) {
     most = both > most ? both : most;
     if constexpr (kSized) {
       for (std::size_t k = 0; k < in.sizes; ++k) {
-        Lanes n;
-        load(n, in.left + in.size[k].part * in.stride + j);
-        const Lanes m = in.all[in.size[k].part] - n, fewer = n < m ? n : m,
-                    held = (fewer - in.size[k].least) * 1e300 * 1e300;
+        Lanes x, y;
+        more_than(in, in.size[k], j, x, y);
+        for (; in.size[k].or_next; ++k) {
+          Lanes a, b;
+          more_than(in, in.size[k + 1], j, a, b);
+          x = a > x ? a : x;
+          y = b > y ? b : y;
+        }
+        const Lanes held = (x < y ? x : y) * 1e300 * 1e300;
         both = both < held ? both : held;
       }
       sized = both > sized ? both : sized;

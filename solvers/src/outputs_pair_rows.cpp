@@ -104,63 +104,83 @@ void OutputPairs::find_sizes(std::size_t leaf_rows) {
     const bool alike = std::all_of(data_.used.begin(), data_.used.end(), [&](std::uint32_t row) {
       return data_.of(row)[kWeight] == one;
     });
-    sizes_.push_back({alike ? 0 : first, alike ? least * one : least});
+    uniform_.push_back({alike ? 0 : first, alike ? least * one : least});
     if (!alike) counted_.push_back(-1);
   }
-  uniform_ = sizes_.size();
   if (!data_.rules().any_strict()) return;
-  const bool told = find_conditions();
-  if (!told) {
-    sizes_.resize(uniform_);
-    while (!counted_.empty() && counted_.back() >= 0) counted_.pop_back();
-  }
-  find_known(told);
+  told_ = find_conditions();
+  if (!told_) counted_.resize(!counted_.empty() && counted_[0] < 0 ? 1 : 0);
+  find_alike();
 }
 
-// The conditions on leaves behind strict states, as sizes: false where they are no such ones.
+// The conditions on leaves behind strict states, as sizes: false where these are too many.
 bool OutputPairs::find_conditions() {
   const NumberRules& rules = data_.rules();
-  if (!rules.strict(0)) return false;
-  for (int which : rules.leaf_rules[0]) {
-    const RowConditions& any = rules.leaf_conditions[at(which)];
-    if (any.size() != 1 || sizes_.size() == kMostSizes) return false;
-    double total = std::fabs(static_cast<double>(any[0].at_most));
-    for (std::uint32_t row : data_.used)
-      total += std::fabs(static_cast<double>(rules.value[row * at(rules.sums) + at(any[0].sum)]));
-    if (!(total < kWhole)) return false;
-    sizes_.push_back(
-        {1 + data_.targets + counted_.size(), -static_cast<double>(any[0].at_most) - 0.5});
-    counted_.push_back(any[0].sum);
+  if (!rules.missing_low.empty()) return false;
+  std::vector<std::vector<PairSize>> of_rule(rules.leaf_conditions.size());
+  for (std::size_t which = 0; which < of_rule.size(); ++which) {
+    for (const RowCondition& one : rules.leaf_conditions[which]) {
+      double total = std::fabs(static_cast<double>(one.at_most));
+      for (std::uint32_t row : data_.used)
+        total += std::fabs(static_cast<double>(rules.value[row * at(rules.sums) + at(one.sum)]));
+      if (!(total < kWhole)) return false;
+      const auto known = std::find(counted_.begin(), counted_.end(), one.sum);
+      of_rule[which].push_back(
+          {1 + data_.targets + static_cast<std::size_t>(known - counted_.begin()),
+           -static_cast<double>(one.at_most) - 0.5, true});
+      if (known == counted_.end()) counted_.push_back(one.sum);
+    }
+    if (of_rule[which].empty() || counted_.size() > kMostSizes) return false;
+    of_rule[which].back().or_next = false;
   }
+  sizes_.assign(rules.need.size(), uniform_);
+  for (std::size_t s = 0; s < sizes_.size(); ++s)
+    for (int which : rules.leaf_rules[s])
+      sizes_[s].insert(sizes_[s].end(), of_rule[at(which)].begin(), of_rule[at(which)].end());
   return true;
 }
 
-// Strict states behind which the same is asked of all leaves and splits, and those of which no more
-// is asked of paths than behind the relaxed ones. `told`: whether sizes say what is asked.
-void OutputPairs::find_known(bool told) {
+// Strict states of which no more is asked of paths than behind the relaxed ones, and levels at
+// which all may stand that may stand below.
+void OutputPairs::find_alike() {
   const NumberRules& rules = data_.rules();
   const std::size_t states = rules.need.size(), columns = at(rules.columns);
-  for (std::size_t s = 0; s < states; ++s) {
-    const bool strict = rules.strict(static_cast<int>(s));
-    known_.push_back(!strict ||
-                     (told && !rules.asks_cuts() && rules.leaf_rules[s] == rules.leaf_rules[0] &&
-                      rules.split_rules[s] == rules.split_rules[0]));
-    alike_.push_back(!strict || rules.need[s] == 0);
-  }
+  for (std::size_t s = 0; s < states; ++s)
+    alike_.push_back(!rules.strict(static_cast<int>(s)) || rules.need[s] == 0);
   for (bool changed = true; changed;) {
     changed = false;
     for (std::size_t s = 0; s < states; ++s)
-      for (std::size_t c = 0; c < columns; ++c) {
+      for (std::size_t c = 0; c < columns && alike_[s]; ++c) {
         const int next = rules.next[s * columns + c],
                   beside = rules.next[at(rules.relaxed[s]) * columns + c];
-        const bool known = next < 0 || known_[at(next)],
-                   alike = next < 0 ? beside < 0 : alike_[at(next)] && rules.relax(next) == beside;
-        if ((known || !known_[s]) && (alike || !alike_[s])) continue;
-        known_[s] = known_[s] && known;
-        alike_[s] = alike_[s] && alike;
+        if (next < 0 ? beside < 0 : alike_[at(next)] && rules.relax(next) == beside) continue;
+        alike_[s] = 0;
         changed = true;
       }
   }
+  for (std::size_t level = 0; level < rules.cuts_at.size(); ++level)
+    widest_.push_back(std::all_of(columns_.begin(), columns_.end(), [&](const Column& one) {
+      return stands(one, {0, level}) || !stands(one, {0, level + 1});
+    }));
+}
+
+// Whether a column may be tested at a level, whatever the path above tests.
+bool OutputPairs::stands(const Column& column, Place at) const {
+  const NumberRules& rules = data_.rules();
+  return !rules.strict(at.state) ||
+         rules.open(column.feature, column.bound - 1, column.bound, at.level);
+}
+
+bool OutputPairs::leaf_holds(const std::vector<double>& all, int state) const {
+  const std::vector<PairSize>& asked = sizes(state);
+  bool held = false;
+  for (const PairSize& one : asked) {
+    held = held || all[one.part] > one.least;
+    if (one.or_next) continue;
+    if (!held) return false;
+    held = false;
+  }
+  return data_.rules().ends(state);
 }
 
 bool OutputPairs::may_split(const std::vector<double>& all, int state) const {

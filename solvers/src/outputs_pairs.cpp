@@ -194,7 +194,7 @@ double OutputPairs::least_lost(std::size_t m, const std::vector<double>& all) co
   return total;
 }
 
-PairGains OutputPairs::gains(const Side& side, int state, const Mix& mix, double* out) {
+PairGains OutputPairs::gains(const Side& side, Place at, const Mix& mix, double* out) {
   const OutputProblem& p = data_.problem;
   const std::size_t measures = mix.measure.size();
   scaled_.resize(data_.targets * (1 + measures));
@@ -203,6 +203,7 @@ PairGains OutputPairs::gains(const Side& side, int state, const Mix& mix, double
     for (std::size_t m = 0; m < measures; ++m)
       scaled_[(1 + m) * data_.targets + t] = mix.measure[m] * p.model.measures[m].factor[t];
   }
+  const std::vector<PairSize>& asked = sizes(at.state);
   const PairGainRow in{side.left,
                        side.all.data(),
                        stride_,
@@ -211,12 +212,12 @@ PairGains OutputPairs::gains(const Side& side, int state, const Mix& mix, double
                        measures,
                        scaled_.data(),
                        scaled_.data() + data_.targets,
-                       allowed(state),
+                       allowed(at),
                        2 * mix.loss * p.leaf_price,
                        least_,
                        heavy_,
-                       sizes_.data(),
-                       sizes(state),
+                       asked.data(),
+                       asked.size(),
                        out};
   return pair_gains(in, tangents_);
 }
@@ -225,15 +226,17 @@ double OutputPairs::largest(const double* gains, const double* added) const {
   return largest_sum(gains, added, stride_);
 }
 
-const double* OutputPairs::allowed(int state) {
-  const std::size_t at = static_cast<std::size_t>(state);
-  if (allowed_.size() <= at) allowed_.resize(at + 1);
-  auto& open = allowed_[at];
+const double* OutputPairs::allowed(Place of) {
+  const std::size_t state = at(of.state);
+  if (allowed_.size() <= of.level) allowed_.resize(of.level + 1);
+  auto& here = allowed_[of.level];
+  if (here.size() <= state) here.resize(state + 1);
+  auto& open = here[state];
   if (open.empty()) {
     open.assign(stride_, -kUnbounded);
     for (std::size_t c = 0; c < columns_.size(); ++c)
-      if (const int next = data_.rules().after(state, columns_[c].feature);
-          next >= 0 && data_.rules().ends(next))
+      if (const int next = data_.rules().after(of.state, columns_[c].feature);
+          next >= 0 && data_.rules().ends(next) && stands(columns_[c], of))
         open[c] = 0;
   }
   return open.data();
@@ -253,7 +256,7 @@ double OutputPairs::relaxed_least(const Table& table, int state) {
     for (std::size_t s = 0; s < 2; ++s) {
       enter(table, c, s == 0, true, side_);
       const double most =
-          std::max(gains(side_, next, {}, gains_.data()).free, leaf_gain(side_.all, {}));
+          std::max(gains(side_, {next}, {}, gains_.data()).free, leaf_gain(side_.all, {}));
       total += std::max(own(side_.all, {}) - most, price);
     }
     least = std::min(least, total);
@@ -261,7 +264,8 @@ double OutputPairs::relaxed_least(const Table& table, int state) {
   return least;
 }
 
-void OutputPairs::scan(const Table& table, int state, const Mix& mix, Scan& out) {
+void OutputPairs::scan(const Table& table, Place at, const Mix& mix, Scan& out) {
+  const int state = at.state;
   const double price = mix.measure.empty() ? mix.loss * data_.problem.leaf_price : -kUnbounded;
   out.low.assign(columns_.size(), kUnbounded);
   out.high.assign(columns_.size(), kUnbounded);
@@ -272,13 +276,13 @@ void OutputPairs::scan(const Table& table, int state, const Mix& mix, Scan& out)
   const bool splits = may_split(table.all, state);
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const int next = data_.rules().after(state, columns_[c].feature);
-    if (next < 0 || !parts_rows(table, c)) continue;
+    if (next < 0 || !parts_rows(table, c) || !stands(columns_[c], at)) continue;
     double free = 0;
     for (std::size_t s = 0; s < 2; ++s) {
       enter(table, c, s == 0, true, side_);
       double* each = &out.gains[(2 * c + s) * stride_];
       const double rows = own(side_.all, mix), leaf = leaf_gain(side_.all, mix);
-      PairGains most = gains(side_, next, mix, each);
+      PairGains most = gains(side_, {next, at.level + 1}, mix, each);
       free += std::max(rows - std::max(most.free, leaf), price);
       if (!may_split(side_.all, next)) {
         std::fill(each, each + stride_, -kUnbounded);
@@ -293,7 +297,7 @@ void OutputPairs::scan(const Table& table, int state, const Mix& mix, Scan& out)
       out.column = static_cast<int>(c);
     }
   }
-  if (mix.measure.empty() && !alike_.empty() && !alike_[at(state)])
+  if (mix.measure.empty() && !alike(at))
     out.free = relaxed_least(table, data_.rules().relax(state));
 }
 
@@ -351,12 +355,12 @@ void OutputPairs::add_stump(const Side& side, bool measured, std::size_t column,
   add_leaf(half_, measured, sums);
 }
 
-double OutputPairs::best(const OutputNode& node, int state, Plan& plan, double& free) {
+double OutputPairs::best(const OutputNode& node, Place at, Plan& plan, double& free) {
   sum(node.of(0), node.rows, false, table_);
-  scan(table_, state, {}, scan_);
+  scan(table_, at, {}, scan_);
   Sums sums;
   free = scan_.free;
-  if (scan_.least < kUnbounded) plan = plan_of(tree(table_, state, {}, scan_, sums));
+  if (scan_.least < kUnbounded) plan = plan_of(tree(table_, at.state, {}, scan_, sums));
   return scan_.least;
 }
 
@@ -371,21 +375,23 @@ Plan OutputPairs::plan_of(const Tree& tree) const {
   return Plan::split(static_cast<int>(split.feature), split.bound, part(tree.low), part(tree.high));
 }
 
-void OutputPairs::open(const OutputNode& node, int state, double limit, std::vector<Cut>& found) {
+void OutputPairs::open(const OutputNode& node, Place at, double limit, std::vector<Cut>& found) {
   found.clear();
   sum(node.of(0), node.rows, false, table_);
-  scan(table_, state, {}, scan_);
+  scan(table_, at, {}, scan_);
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     if (!(scan_.low[c] + scan_.high[c] < limit)) continue;
     const std::uint32_t *rows = node.of(columns_[c].feature),
                         *cells = data_.cells(columns_[c].feature);
-    const std::uint32_t* at = std::partition_point(
-        rows, rows + node.rows, [&](std::uint32_t row) { return cells[row] <= columns_[c].cell; });
-    // Between two cuts of a feature that part the same rows, the first one stands for both.
-    if (c > 0 && columns_[c - 1].feature == columns_[c].feature && cells[at[-1]] < columns_[c].cell)
+    const std::size_t place = static_cast<std::size_t>(
+        std::partition_point(rows, rows + node.rows,
+                             [&](std::uint32_t row) { return cells[row] <= columns_[c].cell; }) -
+        rows);
+    // Among cuts of a feature that part the same rows, the first one stands for all.
+    if (!found.empty() && found.back().feature == columns_[c].feature &&
+        found.back().place == place)
       continue;
-    found.push_back(
-        {columns_[c].feature, static_cast<std::size_t>(at - rows), scan_.low[c], scan_.high[c]});
+    found.push_back({columns_[c].feature, place, scan_.low[c], scan_.high[c]});
   }
 }
 

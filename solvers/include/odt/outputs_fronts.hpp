@@ -194,7 +194,8 @@ class OutputFronts {
   OutputPairs::Sums propose(const OutputPairs::Column& column, int state,
                             const OutputPairs::Mix& mix, const OutputPairs::Scan scans[2],
                             double room);
-  bool mixed(const OutputPairs::Column& column, int state, double room, OutputPairs::Mix& mix);
+  bool mixed(const OutputPairs::Column& column, OutputPairs::Place at, double room,
+             OutputPairs::Mix& mix);
   bool sized(std::size_t rows) const { return rows >= leaf_rows_; }
   bool goal() const { return !model_.goal.empty(); }
   int context(std::size_t level);

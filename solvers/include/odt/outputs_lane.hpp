@@ -112,7 +112,7 @@ class OutputLane {
   OutputAnswer leaf_of(const OutputPart& part, int state, double single, double upper);
   bool of_scans(const OutputNode& node, const OutputAsk& ask, double single, double upper,
                 OutputAnswer& answer);
-  OutputAnswer of_pairs(const OutputNode& node, int state, double upper);
+  OutputAnswer of_pairs(const OutputNode& node, const OutputAsk& ask, double upper);
   OutputAnswer ruled(const OutputNode& node, const OutputAsk& ask, double single, double upper);
   OutputAnswer stump(const OutputNode& node, const OutputAsk& ask, double single, double upper);
   void stumps(const OutputNode& node, const OutputAsk& ask, const OutputFrontier::Span& span,

@@ -17,6 +17,7 @@ struct PairGains {
 struct PairSize {
   std::size_t part;
   double least;
+  bool or_next = false;  // where it is not, the next one is
 };
 
 // A loss beside the one that is made least, of the same outputs. A squared one has two kinds of

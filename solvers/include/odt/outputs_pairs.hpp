@@ -22,21 +22,26 @@ class OutputPairs {
 
   bool ready() const { return ready_; }
   // Whether all is known of what a path in a state, and those behind it, ask of leaves and splits.
-  bool knows(int state) const { return ready_ && (known_.empty() || known_[at(state)]); }
+  bool knows(int state) const { return ready_ && (told_ || !data_.rules().strict(state)); }
   // Whether trees of this shape behind a path in a state are told on so many rows.
   bool tells(Shape shape, int state, std::size_t rows) const {
     return shape.depth == 2 && shape.leaves == 4 && rows > 1 && knows(state);
   }
+  // Where trees of two levels begin: the state of the path above, and the level of the root.
+  struct Place {
+    int state = 0;
+    std::size_t level = 0;
+  };
   // The least loss above the floor, prices included, and its tree. `free`: that of trees whose
   // leaves and splits may hold any rows.
-  double best(const OutputNode& node, int state, Plan& plan, double& free);
+  double best(const OutputNode& node, Place at, Plan& plan, double& free);
   // Cuts of a node whose sides lose less than `limit` together, and what each loses at least.
   struct Cut {
     std::uint32_t feature;
     std::size_t place;  // rows left of it
     double left, right;
   };
-  void open(const OutputNode& node, int state, double limit, std::vector<Cut>& found);
+  void open(const OutputNode& node, Place at, double limit, std::vector<Cut>& found);
   // Roughly what it takes to look at so many rows.
   std::uint64_t work(std::size_t rows) const { return rows * columns_.size() / 4; }
 
@@ -90,13 +95,9 @@ class OutputPairs {
     double free = kUnbounded;  // whatever rows leaves and splits hold: no less with more rows
     int column = -1;
   };
-  void scan(const Table& table, int state, const Mix& mix, Scan& out);
+  void scan(const Table& table, Place at, const Mix& mix, Scan& out);
   // Whether rows with these sums may be a leaf behind a path in a state.
-  bool leaf_holds(const std::vector<double>& all, int state) const {
-    for (std::size_t k = 0; k < sizes(state); ++k)
-      if (!(all[sizes_[k].part] > sizes_[k].least)) return false;
-    return data_.rules().ends(state);
-  }
+  bool leaf_holds(const std::vector<double>& all, int state) const;
   // The tree that a scan has found.
   struct Tree {
     int column = -1, low = -1, high = -1;  // -1: a leaf
@@ -131,14 +132,15 @@ class OutputPairs {
  private:
   void find_sizes(std::size_t leaf_rows);
   bool find_conditions();
-  void find_known(bool told);
+  void find_alike();
+  bool stands(const Column& column, Place at) const;
   void make_values();
   void round_means();
   void add_feature(std::size_t k, const std::uint32_t* rows, std::size_t n, std::size_t count,
                    Table& out);
   std::size_t parts(bool measured) const { return measured ? parts_ : free_parts_; }
-  const double* allowed(int state);
-  PairGains gains(const Side& side, int state, const Mix& mix, double* out);
+  const double* allowed(Place at);
+  PairGains gains(const Side& side, Place at, const Mix& mix, double* out);
   double least_lost(std::size_t m, const std::vector<double>& all) const;
   double relaxed_least(const Table& table, int state);
   bool parts_rows(const Table& table, std::size_t column) const {
@@ -147,13 +149,18 @@ class OutputPairs {
   }
   double leaf_gain(const std::vector<double>& all, const Mix& mix) const;
   bool may_split(const std::vector<double>& all, int state) const;
-  std::size_t sizes(int state) const {
-    return data_.rules().strict(state) ? sizes_.size() : uniform_;
+  const std::vector<PairSize>& sizes(int state) const {
+    return told_ && data_.rules().strict(state) ? sizes_[at(state)] : uniform_;
+  }
+  // Whether a node loses no less with more rows, though its state and its level ask for something.
+  bool alike(Place of) const {
+    return alike_.empty() ||
+           (alike_[at(of.state)] && (widest_.size() <= of.level || widest_[of.level]));
   }
   static std::size_t at(int state) { return static_cast<std::size_t>(state); }
 
   static constexpr std::size_t kMost = 256, kMostCells = std::size_t{1} << 22, kMostMeasures = 4,
-                               kMostSizes = 4;
+                               kMostSizes = 6;
 
   const OutputRows& data_;
   bool ready_ = false, measured_ = false, tangents_ = false;
@@ -170,13 +177,15 @@ class OutputPairs {
   std::vector<PairMeasure> measures_;
   std::vector<char> weighed_;  // per row: by some absolute measure
   std::vector<double> rounding_;
-  // Those of all leaves, and then those of leaves behind strict states; and what these count, sums
-  // of the rules (-1: rows), in the order of their parts.
-  std::vector<PairSize> sizes_;
-  std::size_t uniform_ = 0;
+  // What all leaves must hold, and what leaves behind each state must; what these count, sums of
+  // the rules (-1: rows), in the order of their parts.
+  std::vector<PairSize> uniform_;
+  std::vector<std::vector<PairSize>> sizes_;
   std::vector<int> counted_;
-  std::vector<char> known_, alike_;           // per state; empty: all
-  std::vector<std::vector<double>> allowed_;  // per state: 0, or minus infinity
+  bool told_ = false;         // whether that is all that strict states ask
+  std::vector<char> alike_;   // per state; empty: all
+  std::vector<char> widest_;  // per level: whether all that may stand below may stand there
+  std::vector<std::vector<std::vector<double>>> allowed_;  // per level, state: 0, minus infinity
   std::vector<std::uint32_t> picked_;
   std::vector<std::size_t> ends_;
   std::vector<double> scaled_, made_, half_, means_, gains_;
