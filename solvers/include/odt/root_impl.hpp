@@ -98,7 +98,7 @@ class Root {
   // little of the time of the whole proof, and the bound moves from the first second. What was
   // cheap is followed by a larger step.
   void rise(Shape shape, double part, double factor, double factor_if_cheap) {
-    constexpr std::uint64_t kCheap = 400000000;
+    constexpr std::uint64_t kCheap = 450000000;
     for (;;) {
       take_over();
       if (best() >= kInfinite) return;
