@@ -128,6 +128,33 @@ def test_leaves_that_cost_more_than_all_squares(targets: list[int], tmp_path: Pa
     assert checked(path).stdout.endswith("certified: the tree is optimal\n")
 
 
+@pytest.mark.parametrize(
+    ("wanted", "leaves", "price"),
+    [
+        ("depth <= 2, leaves <= 3 minimize mse", 3, 1 / 3),
+        # Three leaves do not pay, four would: the best tree leaves room for more.
+        ("depth <= 2, leaves <= 3 minimize mse + 0.27 * leaves", 1, 0.19 / 3),
+        ("depth <= 2, leaves <= 4 minimize mse", 4, 0.0),
+        ("depth <= 2 minimize mse rule few: leaves <= 1", 1, 1 / 3),
+    ],
+)
+def test_leaves_have_a_price_where_rules_want_few(
+    wanted: str, leaves: int, price: float, tmp_path: Path
+) -> None:
+    """Without one the checker would look at far more trees, which no verdict shows."""
+    frame: dict[str, Any] = {"a": [0, 0, 1, 1] * 2, "b": [0, 1, 0, 1] * 2, "y": [0, 2, 2, 0] * 2}
+    path = tmp_path / "a.cert"
+    spec = f"data frame target y: number tree {wanted}"
+    result = odtdsl.solve(spec, frame=frame, using="exact", proof=path)
+    assert result.tree is not None
+    assert result.tree.n_leaves == leaves
+    assert checked(path).stdout.endswith("certified: the tree is optimal\n")
+    text = pieces(path)[1].decode()
+    parts = next(line for line in text.splitlines() if line.startswith("number\t")).split("\t")[3]
+    found = numbers(pieces(path)[2])[4:]
+    assert sum(found) / float(parts) / len(frame["y"]) == pytest.approx(price, abs=1e-6)
+
+
 Lines = tuple[tuple[float, float, float], ...]
 """Of (a, b, c): a * y + b * z <= c."""
 

@@ -32,6 +32,7 @@ from odtdsl.problem.ir.forms import (
 )
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
 from odtdsl.problem.outputs.feasible import FeasibleSet, feasible_set
+from odtdsl.problem.outputs.leaves import fitted
 from odtdsl.problem.outputs.union import (
     FREE,
     Interval,
@@ -51,8 +52,9 @@ MOST_TARGETS = 8
 MOST_PIECES = 100
 MOST_LEVELS = 6
 """Of trees with rules on what leaves predict."""
-MOST_PRICES = 12
-NEARLY = 1 - Fraction(1, 10**9)
+ABOVE = Fraction(2, 3)
+"""What the best price of a leaf may be of the loss of a leaf less."""
+SOME_STEPS = Fraction(1, 10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -258,32 +260,21 @@ def _units(core: Core, units: Whole, tree: RawTree) -> int:
 
 def _slack(core: Core, units: Whole, depth: int) -> int:
     """Some less than a billionth of the squares of one leaf, and what leaves are rounded by."""
-    from odtdsl.problem.ir.regression import TOLERANCE, fitted
+    from odtdsl.problem.ir import regression
 
-    squares = _units(core, units, fitted(core, RawLeaf())) - units.price
-    return floor(max(0, squares) * TOLERANCE / 2) + (3 << depth)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
-    """The loss and the leaves of a tree."""
-
-    loss: Fraction
-    leaves: int
-
-    def at(self, price: Fraction) -> Fraction:
-        """What it loses where leaves have a price."""
-        return self.loss + price * self.leaves
+    squares = _units(core, units, regression.fitted(core, RawLeaf())) - units.price
+    return floor(max(0, squares) * regression.TOLERANCE / 2) + (3 << depth)
 
 
 def _price_of_leaves(
     core: Core, made: Ruled, answer: RawTree, limits: Limits
 ) -> tuple[int, Fraction] | None:
-    """The price at which the bound on trees of as many leaves as a rule allows is best, and the
-    rule; None where no rule bounds them, or the free tree keeps it.
+    """A price of leaves with which the bound on trees of few leaves is good, and the rule that asks
+    for few; None where no rule bounds them, or no larger tree is known to be better.
 
-    On the lower hull of the trees by leaves and loss it is the slope where the bound lies. From
-    the trees known on both sides of it, it is approached by the best tree at the slope between.
+    The best price is what one leaf more or less is worth. It lies below the loss of a leaf less in
+    the answer, by a third or so in what was measured. Where the rule leaves room for more leaves,
+    but a tree with too many is better, it is what that one gains.
     """
     bounds = [
         (clause[0][2], at)
@@ -293,41 +284,44 @@ def _price_of_leaves(
     if not bounds or min(bounds)[0] >= 1 << made.depth:
         return None
     most, at = min(bounds)
-    few, many = _known(core, answer), _best_at(core, made.depth, Fraction(0), limits)
-    price = None
-    for _ in range(MOST_PRICES):
-        if many is None or many.leaves <= most or few.loss <= many.loss:
-            break
-        price = (few.loss - many.loss) / (many.leaves - few.leaves)
-        found = _best_at(core, made.depth, price, limits)
-        if found is None or found.at(price) >= many.at(price) * NEARLY:
-            break
-        few, many = (few, found) if found.leaves > most else (found, many)
-    return None if price is None else (at, price)
+    known, leaves = _loss(core, answer), _leaves(answer)
+    if 1 < leaves == most:
+        fewer = min(_loss(core, fitted(core, one)) for one in _without_a_leaf(answer))
+        return at, (fewer - known) * ABOVE
+    large = _good_tree(core, made.depth, limits)
+    if large is None or _leaves(large) <= most:
+        return None
+    return at, max(Fraction(0), known - _loss(core, large)) / (_leaves(large) - leaves)
 
 
-def _known(core: Core, tree: RawTree) -> _Known:
+def _loss(core: Core, tree: RawTree) -> Fraction:
     stage = core.objective[0]
     assert isinstance(stage, RegressionStage), "as `beyond_squares` has it"
-    return _Known(loss=Fraction(Evaluation(core, tree).stage_value(stage)), leaves=_leaves(tree))
+    return Fraction(Evaluation(core, tree).stage_value(stage))
 
 
-def _best_at(core: Core, depth: int, price: Fraction, limits: Limits) -> _Known | None:
-    """The best tree where a leaf costs more, instead of the rules that bound them."""
+def _without_a_leaf(tree: RawTree) -> Iterator[RawTree]:
+    """The trees in which a split of two leaves is a leaf."""
+    if isinstance(tree, RawLeaf):
+        return
+    if isinstance(tree.left, RawLeaf) and isinstance(tree.right, RawLeaf):
+        yield RawLeaf()
+    for one in _without_a_leaf(tree.left):
+        yield replace(tree, left=one)
+    for one in _without_a_leaf(tree.right):
+        yield replace(tree, right=one)
+
+
+def _good_tree(core: Core, depth: int, limits: Limits) -> RawTree | None:
+    """A good tree that may have more leaves than the rules allow."""
     from odtdsl.backends.exact.number_stages import search_of
 
-    stage = core.objective[0]
-    assert isinstance(stage, RegressionStage), "as `beyond_squares` has it"
     rest = [c for c in core.clauses if not isinstance(c.atom, Linear) or not c.atom.measure.leaves]
-    priced = replace(stage, rest=stage.rest + _as_price(price))
     tree = replace(core.tree, leaves=None, depth=depth)
-    free = replace(core, clauses=tuple(rest), skeleton=tree, objective=(priced,))
-    found = search_of(free, replace(limits, ledger=None), None, None).model
-    return _known(core, found) if isinstance(found, RawLeaf | RawSplit) else None
-
-
-def _as_price(price: Fraction) -> Additive:
-    return Additive(leaves=price.numerator, denominator=price.denominator)
+    free = replace(core, clauses=tuple(rest), skeleton=tree)
+    some = replace(limits, ledger=None, proves=False, steps=SOME_STEPS)
+    found = search_of(free, some, None, None).model
+    return found if isinstance(found, RawLeaf | RawSplit) else None
 
 
 def _counts(made: Ruled, component: int) -> bool:
