@@ -95,6 +95,65 @@ def test_the_anytime_search_keeps_the_rules(loss: str) -> None:
     assert met
 
 
+def test_rounding_of_a_sum_without_weight_is_no_gain() -> None:
+    """The row of weight 0 is all that is right of some cut, which seemed to lose nothing."""
+    cells = {
+        "x0": "587697575287769593588923544994479352699",
+        "x1": "249057175516483739699716639555865667521",
+        "x2": "563073289749344983779658748465688699075",
+    }
+    frame = {name: list(map(float, column)) for name, column in cells.items()}
+    frame["y"] = [
+        63,
+        110,
+        310,
+        69,
+        341,
+        52,
+        61,
+        270,
+        85,
+        42,
+        144,
+        84,
+        121,
+        235,
+        288,
+        292,
+        131,
+        101,
+        259,
+        303,
+        310,
+        346,
+        50,
+        74,
+        115,
+        83,
+        248,
+        237,
+        78,
+        91,
+        95,
+        281,
+        321,
+        58,
+        262,
+        206,
+        235,
+        257,
+        55,
+    ]
+    frame["w"] = [float(row != 16) for row in range(39)]
+    spec = (
+        "data frame target y: number weight w tree depth <= 3 minimize mse"
+        " rule tested: forall path: uses(x1)"
+    )
+    result = odtdsl.solve(spec, using="exact", frame=frame)
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(4111.326649958229)
+
+
 def main() -> None:
     """Counts by rule as JSON lines; a difference is told with the spec that shows it."""
     parser = argparse.ArgumentParser(description=__doc__)

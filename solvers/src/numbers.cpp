@@ -7,7 +7,8 @@
 namespace odt {
 namespace {
 
-constexpr double kWeightless = 1e-290;  // in place of no weight: the sum beside it is 0
+// Beside no weight a sum is what rounding has left of it.
+double gain_of_mean(double s, double w) { return w > 0 ? s * s / w : 0; }
 
 double gain_of_log(double s, double w) { return s > 0 && w > 0 ? s * std::log(s / w) - s : 0; }
 
@@ -127,7 +128,7 @@ double NumberLosses::leaf(const std::uint32_t* rows, std::size_t n) {
     double s = 0;
     for (std::size_t i = 0; i < n; ++i) s += data_.sum[t][rows[i]];
     gained += data_.factor[t] *
-              (data_.loss == OutputLoss::squared ? s * s / (w + kWeightless) : gain_of_log(s, w));
+              (data_.loss == OutputLoss::squared ? gain_of_mean(s, w) : gain_of_log(s, w));
   }
   return std::max(0.0, lost - gained) + data_.price;
 }
@@ -159,7 +160,7 @@ void NumberLosses::one_target(const std::uint32_t* order, std::size_t n, double*
       gained = s * s * inverse[i + 1] + rest * rest * inverse[n - 1 - i];
     } else {
       w += weight[order[i]];
-      gained = s * s / (w + kWeightless) + rest * rest / (weight_ - w + kWeightless);
+      gained = gain_of_mean(s, w) + gain_of_mean(rest, weight_ - w);
     }
     const double lost = own_ - factor * gained;
     out[i] = (lost > 0 ? lost : 0) + prices;
@@ -207,8 +208,8 @@ void NumberLosses::squared(const std::uint32_t* order, std::size_t n, double* ou
     }
   }
   for (std::size_t i = 0; i + 1 < n; ++i) {
-    const double lost =
-        own_ - out[i] / (low_w_[i] + kWeightless) - lost_[i] / (w - low_w_[i] + kWeightless);
+    const double left = low_w_[i], right = w - left,
+                 lost = own_ - (left > 0 ? out[i] / left : 0) - (right > 0 ? lost_[i] / right : 0);
     out[i] = (lost > 0 ? lost : 0) + 2 * data_.price;
   }
 }
@@ -362,7 +363,7 @@ void NumberLosses::outputs(const std::vector<std::uint32_t>& rows, double* out) 
       w += data_.weight[i];
       s += data_.sum[t][i];
     }
-    out[t] = s / (w + kWeightless);
+    out[t] = w > 0 ? s / w : 0;
   }
 }
 
