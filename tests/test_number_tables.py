@@ -313,7 +313,7 @@ def case(seed: int) -> Case:
     rules = [drawn(rng, of, found) for _ in range(rng.choice([1, 1, 2, 3]))]
     rules += [sized(rng, of, found) for _ in range(rng.choice([0, 1, 1, 2]))]
     kept = np.all([holds for _, holds in rules], axis=0)
-    price = rng.choice([0.0, 0.0, 0.25])
+    price = rng.choice([0.0, 0.0, 0.25, -0.25])
     values = found.loss / of.weights.sum() + price * found.leaves
     names = [f"y{t}" for t in range(of.targets.shape[1])]
     missing = {name for name, cells in of.columns.items() if MISSING in cells}
@@ -333,7 +333,8 @@ def case(seed: int) -> Case:
     if rng.random() < 0.3:
         kept &= found.leaves <= most
         lines[-1] += f", leaves <= {most}"
-    lines += [f"minimize mse{f' + {price} * leaves' if price else ''}{then}"]
+    priced = f" {'+' if price > 0 else '-'} {abs(price)} * leaves" if price else ""
+    lines += [f"minimize mse{priced}{then}"]
     lines += [f"rule r{k}: {text}" for k, (text, _) in enumerate(rules)]
     value = float(values[kept].min()) if kept.any() else None
     second = None

@@ -202,8 +202,8 @@ void OutputFronts::by_table(const OutputPairs::Table& table, std::uint64_t insid
       pairs.enter(table, c, s == 0, !model_.measures.empty(), side_sums_);
       if (pairs.tangents()) pairs.fill_rows(table, c, s == 0, side_rows_);
       choices(side_sums_, pairs.gains(scan, c, s == 0), next, ask.level + 1,
-              within_side(inside, columns[c], s == 0), mix, most - other[s], budget - split_.price,
-              options_[s]);
+              within_side(inside, columns[c], s == 0), mix, most - other[s],
+              budget - split_.price - model_.least_price(2), options_[s]);
     }
     for (const NumberEntry& a : options_[0].entries())
       for (const NumberEntry& b : options_[1].entries()) {
