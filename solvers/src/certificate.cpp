@@ -45,41 +45,66 @@ class Stairs {
         order_);
   }
 
-  // The records that `closed` looks at; `keep` and `lower` change them by their places here.
+  // The records that `closed` looks at; `dropped` and `lowered` change them by their places here.
   void set(const std::vector<const Record*>& records) {
     held_.clear();
     knots_.clear();
     sized_ = least_ > 1;
-    knot(0);
-    knot(rows_);
+    places_.assign({0, rows_});
     for (const Record* r : records) {
       sized_ = sized_ || r->kind != ProofLog::any;
       const std::int32_t here = place(r->bound);
       const std::int32_t there = r->kind == ProofLog::wide ? place(r->other) : here;
-      knot(here);
-      if (there != here) knot(there);
-      held_.push_back(
-          {std::min(here, there), std::max(here, there), r->kind, r->right, true, r->value, here});
+      places_.push_back(here);
+      if (there != here) places_.push_back(there);
+      held_.push_back({std::min(here, there), std::max(here, there), r->kind, r->right, true,
+                       r->value, here, -1});
     }
-    std::sort(knots_.begin(), knots_.end(),
-              [](const Knot& a, const Knot& b) { return a.at < b.at; });
-    knots_.erase(std::unique(knots_.begin(), knots_.end(),
-                             [](const Knot& a, const Knot& b) { return a.at == b.at; }),
-                 knots_.end());
+    std::sort(places_.begin(), places_.end());
+    places_.erase(std::unique(places_.begin(), places_.end()), places_.end());
+    for (std::int32_t at : places_) knot(at);
     for (Held& h : held_) {
       h.from = find(static_cast<std::int32_t>(h.from));
       h.to = find(static_cast<std::int32_t>(h.to));
       h.here = find(static_cast<std::int32_t>(h.here));
     }
   }
-  void keep(std::size_t record, bool kept) { held_[record].kept = kept; }
+  // The rows on the left up to which sizes are counted in a record: of its own cut or the other.
+  std::int32_t counted(std::size_t record) const {
+    const Held& held = held_[record];
+    return knots_[static_cast<std::size_t>(held.from == held.here ? held.to : held.from)].at;
+  }
+  // Whether all cuts are closed, and what follows from the records one by one is kept, so that
+  // little is done again where one of them changes.
+  bool begin_changes(Loss flat, Loss target) {
+    if (sized_) return closed(flat, target);
+    for (Knot& k : knots_) k.first = -1;
+    for (std::size_t i = 0; i < held_.size(); ++i) {
+      Knot& own = knots_[static_cast<std::size_t>(held_[i].here)];
+      held_[i].next = own.first;
+      own.first = static_cast<std::int32_t>(i);
+    }
+    for (std::size_t k = 0; k < knots_.size(); ++k)
+      for (const bool right : {false, true}) knots_[k].of[right].own = own(k, right, flat);
+    for (const bool right : {false, true})
+      for (const bool deleted : {false, true}) carry(right, deleted);
+    for (Knot& k : knots_) k.settle();
+    return all_closed(0, knots_.size() - 1, target);
+  }
+  // Drops a record unless a cut would be open without it.
+  bool dropped(std::size_t record, Loss flat, Loss target) {
+    Held& held = held_[record];
+    held.kept = false;
+    held.kept = !(sized_ ? closed(flat, target) : still_closed(held, flat, target));
+    return !held.kept;
+  }
   // The least value of a record, of those up to its own, with which the target is still closed.
   Loss lowered(std::size_t record, Loss flat, Loss target) {
     Held& held = held_[record];
     const auto enough = [&](Loss value) {
       const Loss before = held.value;
       held.value = value;
-      const bool closes = closed(flat, target);
+      const bool closes = sized_ ? closed(flat, target) : still_closed(held, flat, target);
       if (!closes) held.value = before;
       return closes;
     };
@@ -131,6 +156,18 @@ class Stairs {
     std::int32_t at;
     bool cut;
     Loss left, right, any_left, any_right, over_left, over_right;
+    // Of the left and the right side, where changes are followed: the bound of the records here,
+    // and what comes from fewer rows and from more rows, itself included.
+    struct Carried {
+      Loss own, fewer, more;
+      Loss best() const { return std::max(fewer, more); }
+    };
+    Carried of[2] = {};
+    std::int32_t first = -1;  // of the records whose own cut this is
+    void settle() {
+      any_left = of[0].best();
+      any_right = of[1].best();
+    }
   };
   // A record between two knots; `here` is that of its own cut.
   struct Held {
@@ -139,10 +176,89 @@ class Stairs {
     bool right, kept;
     Loss value;
     std::int64_t here;
+    std::int32_t next;  // of the same cut
   };
   static void raise(Loss& to, Loss value) { to = std::max(to, value); }
   void knot(std::int32_t at) {
-    knots_.push_back({at, may_cut({at, at}), price_, price_, price_, price_, price_, price_});
+    Knot made{};
+    made.at = at;
+    made.cut = may_cut({at, at});
+    made.left = made.right = made.any_left = made.any_right = price_;
+    made.over_left = made.over_right = price_;
+    knots_.push_back(made);
+  }
+
+  // The largest bound on a side of a knot that its own records state; `flat` holds at the ends.
+  Loss own(std::size_t knot, bool right, Loss flat) const {
+    Loss found = price_;
+    if (knot == (right ? 0 : knots_.size() - 1)) raise(found, flat);
+    for (std::int32_t i = knots_[knot].first; i >= 0;) {
+      const Held& held = held_[static_cast<std::size_t>(i)];
+      if (held.kept && held.right == right) raise(found, held.value);
+      i = held.next;
+    }
+    return found;
+  }
+
+  // What a knot has of the one before it in a direction: from fewer rows a bound comes as it is,
+  // from more rows less what the rows between lose.
+  Loss carried(std::size_t knot, bool right, bool deleted) const {
+    const Knot& k = knots_[knot];
+    if (knot == (right == deleted ? 0 : knots_.size() - 1)) return k.of[right].own;
+    const Knot& before = knots_[right == deleted ? knot - 1 : knot + 1];
+    const Loss come = deleted ? before.of[right].more - between(k, before) : before.of[right].fewer;
+    return std::max(k.of[right].own, come);
+  }
+  Loss between(const Knot& a, const Knot& b) const {
+    return weights_.between(std::min(a.at, b.at), std::max(a.at, b.at));
+  }
+  void carry(bool right, bool deleted) {
+    const std::size_t n = knots_.size();
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t k = right == deleted ? i : n - 1 - i;
+      (deleted ? knots_[k].of[right].more : knots_[k].of[right].fewer) = carried(k, right, deleted);
+    }
+  }
+
+  bool all_closed(std::size_t from, std::size_t to, Loss target) const {
+    for (std::size_t i = from > 0 ? from - 1 : 0; i <= to; ++i) {
+      const Knot& k = knots_[i];
+      if (k.cut && k.any_left + k.any_right < target) return false;
+      if (i + 1 < knots_.size() && !closed_between(k, knots_[i + 1], target)) return false;
+    }
+    return true;
+  }
+
+  // Whether all cuts that were closed still are, now that a record has another value; where they
+  // are not, all is as before.
+  bool still_closed(const Held& changed, Loss flat, Loss target) {
+    const std::size_t here = static_cast<std::size_t>(changed.here);
+    const bool right = changed.right;
+    const Loss now = own(here, right, flat);
+    if (now == knots_[here].of[right].own) return true;
+    std::size_t from = here, to = here;
+    undo_.clear();
+    undo_.push_back({here, &Knot::Carried::own, knots_[here].of[right].own});
+    knots_[here].of[right].own = now;
+    for (const bool deleted : {false, true}) {
+      const auto what = deleted ? &Knot::Carried::more : &Knot::Carried::fewer;
+      const bool upwards = right == deleted;
+      for (std::size_t k = here;;) {
+        Loss& value = knots_[k].of[right].*what;
+        const Loss next = carried(k, right, deleted);
+        if (next == value) break;
+        undo_.push_back({k, what, value});
+        value = next;
+        from = std::min(from, k), to = std::max(to, k);
+        if (k == (upwards ? knots_.size() - 1 : 0)) break;
+        k = upwards ? k + 1 : k - 1;
+      }
+    }
+    for (std::size_t k = from; k <= to; ++k) knots_[k].settle();
+    if (all_closed(from, to, target)) return true;
+    for (const Undo& one : undo_) knots_[one.knot].of[right].*one.what = one.before;
+    for (std::size_t k = from; k <= to; ++k) knots_[k].settle();
+    return false;
   }
 
   static Loss left(const Knot& k) { return std::max(k.left, k.any_left); }
@@ -155,9 +271,7 @@ class Stairs {
   }
 
   std::int64_t find(std::int32_t place) const {
-    return std::partition_point(knots_.begin(), knots_.end(),
-                                [&](const Knot& k) { return k.at < place; }) -
-           knots_.begin();
+    return std::lower_bound(places_.begin(), places_.end(), place) - places_.begin();
   }
 
   void enter(const Held& h) {
@@ -192,9 +306,16 @@ class Stairs {
   bool sized_ = false;  // not all bounds are of trees with leaves of any size
   const std::uint32_t *rank_ = nullptr, *order_ = nullptr;
   RowWeights weights_;
-  std::vector<Loss> most_;  // of the rows up to a place
+  std::vector<Loss> most_;            // of the rows up to a place
+  std::vector<std::int32_t> places_;  // of the knots
   std::vector<Knot> knots_;
   std::vector<Held> held_;
+  struct Undo {
+    std::size_t knot;
+    Loss Knot::Carried::* what;
+    Loss before;
+  };
+  std::vector<Undo> undo_;
 };
 
 class Writer : public Bytes {
@@ -233,20 +354,26 @@ class Writer : public Bytes {
     const ProofLog::Node& node = log_.nodes[static_cast<std::size_t>(id)];
     number(node.points ? 0 : 1);
     if (node.points) return;
-    const Loss flat = node.flat == 0 || closes(id, rows, claim, target, 0) ? 0 : node.flat;
+    std::vector<Kept> kept;
+    Loss flat = 0;
+    if (!trimmed(node, rows, claim, flat, target, kept)) {
+      flat = node.flat;
+      if (!flat || !trimmed(node, rows, claim, flat, target, kept)) throw Hole{};
+    }
     number(static_cast<std::uint64_t>(flat));
     if (flat)
       write(node.flat_child, rows, {claim.depth - 1, claim.leaves, claim.state, claim.least}, flat);
-    each_feature(node, rows, claim,
-                 [&](std::size_t f, std::int64_t l, std::vector<const Record*>& records) {
-                   stairs_.begin(rows, f, claim.least);
-                   std::vector<Record> kept = trimmed(records, rows, flat, target);
-                   side_by_side(f, kept, rows, claim, l);
-                   return true;
-                 });
+    for (Kept& one : kept) side_by_side(one.feature, one.records, rows, claim, one.left_leaves);
   }
 
  private:
+  // What is needed of a feature at a node, for a division of the leaves.
+  struct Kept {
+    std::size_t feature;
+    std::int64_t left_leaves;
+    std::vector<Record> records;
+  };
+
   // Calls with each feature that may be cut, for each division of the leaves; ends where it says
   // so.
   template <class Each>
@@ -294,31 +421,39 @@ class Writer : public Bytes {
   }
 
   // What a record costs the checker: a node, or the rows of a side.
-  std::size_t cost(const Record& r, const SortedRows& rows) const {
+  std::size_t cost(const Record& r, std::size_t at, const SortedRows& rows) const {
     if (r.child >= 0)
       return rows.size + log_.nodes[static_cast<std::size_t>(r.child)].records.size();
-    const std::size_t left =
-        static_cast<std::size_t>(stairs_.place(r.kind == ProofLog::wide ? r.other : r.bound));
+    const std::size_t left = static_cast<std::size_t>(stairs_.counted(at));
     return r.right ? rows.size - left : left;
+  }
+
+  // Whether records and a bound on all rows close all cuts, and the records without those that are
+  // not needed.
+  bool trimmed(const ProofLog::Node& node, const SortedRows& rows, const Claim& claim, Loss flat,
+               Loss target, std::vector<Kept>& kept) {
+    kept.clear();
+    return each_feature(node, rows, claim,
+                        [&](std::size_t f, std::int64_t l, std::vector<const Record*>& records) {
+                          stairs_.begin(rows, f, claim.least);
+                          stairs_.set(records);
+                          if (!stairs_.begin_changes(flat, target)) return false;
+                          kept.push_back({f, l, trimmed(records, rows, flat, target)});
+                          return true;
+                        });
   }
 
   // Without the records that are not needed, the dearest first, and with the least bounds that are.
   std::vector<Record> trimmed(const std::vector<const Record*>& records, const SortedRows& rows,
                               Loss flat, Loss target) {
-    stairs_.set(records);
-    if (!stairs_.closed(flat, target)) throw Hole{};
     std::vector<std::pair<std::size_t, std::size_t>> by_cost;  // and the record
     for (std::size_t i = 0; i < records.size(); ++i)
-      by_cost.emplace_back(cost(*records[i], rows), i);
+      by_cost.emplace_back(cost(*records[i], i, rows), i);
     std::stable_sort(by_cost.begin(), by_cost.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
     std::vector<std::size_t> left;
-    for (const auto& [price, i] : by_cost) {
-      stairs_.keep(i, false);
-      if (stairs_.closed(flat, target)) continue;
-      stairs_.keep(i, true);
-      left.push_back(i);
-    }
+    for (const auto& [price, i] : by_cost)
+      if (!stairs_.dropped(i, flat, target)) left.push_back(i);
     std::vector<Record> kept;
     for (std::size_t i : left) {
       kept.push_back(*records[i]);
@@ -400,9 +535,10 @@ class Writer : public Bytes {
     part.order.resize(p_.features * part.size + 1);  // one is written behind the last, in vain
     for (std::size_t g = 0; g < p_.features; ++g) {
       std::uint32_t* next = &part.order[g * part.size];
-      for (std::size_t at = 0; at < rows.size; ++at) {
-        *next = rows.of(g)[at];
-        next += keep_[*next];
+      for (const std::uint32_t *at = rows.of(g), *end = at + rows.size; at != end; ++at) {
+        const std::uint32_t row = *at;
+        *next = row;
+        next += keep_[row];
       }
     }
     for (std::size_t at = from; at < to; ++at) keep_[order[at]] = 0;
