@@ -123,6 +123,44 @@ def test_optima_on_bit_sets_are_certified(seed: int, tmp_path: Path) -> None:
     assert refused is None or (refused.returncode, "refused" in refused.stdout) == (1, True)
 
 
+@pytest.mark.parametrize("seed", range(scaled(300)))
+def test_what_several_threads_find_is_certified(seed: int, tmp_path: Path) -> None:
+    """By scans, on bit sets, under rules, and of numbers."""
+    path = tmp_path / "a.cert"
+    rng = np.random.default_rng(seed)
+    spec, frame = (spec_of, few_valued, measured, squared)[seed % 4](rng)
+    one = odtdsl.solve(spec, frame=frame, using="exact", threads=1)
+    result = odtdsl.solve(spec, frame=frame, using="exact", threads=3, proof=path)
+    assert result.status == one.status
+    assert result.objective == pytest.approx(one.objective)
+    if result.status == "optimal":
+        assert checked(path).stdout.endswith("certified: the tree is optimal\n"), spec
+        refused = forged(path) if seed % 4 < 2 else None
+        assert refused is None or refused.returncode == 1
+
+
+@pytest.mark.parametrize("seed", range(scaled(40, least=8)))
+def test_the_log_of_several_threads_does_not_depend_on_their_speed(
+    seed: int, tmp_path: Path
+) -> None:
+    """At depth three, where no other search tells its trees in between."""
+    rng = np.random.default_rng(seed)
+    frame: dict[str, Any] = {f"x{i}": rng.integers(0, 50, 100).tolist() for i in range(3)}
+    frame["y"] = [f"c{k}" for k in rng.integers(0, 2, 100)]
+    spec = "data frame target y: class tree depth <= 3 minimize errors"
+    if seed % 2:
+        spec += " rule big: forall leaf: size >= 3"
+    told: list[bytes] = []
+    for threads in (2, 3, 3, 3):
+        path = tmp_path / "a.cert"
+        result = odtdsl.solve(spec, frame=frame, using="exact", threads=threads, proof=path)
+        assert result.status == "optimal"
+        assert checked(path).stdout.endswith("certified: the tree is optimal\n")
+        told.append(bytes(pieces(path)[2]))
+    assert len(told[1]) > 10
+    assert told[1] == told[2] == told[3]
+
+
 @pytest.mark.parametrize("name", [PLAIN, PLAIN_PATHS])
 @pytest.mark.parametrize("seeds", blocks(1000, 50, part=0.5), ids=lambda seeds: f"{seeds[0]}")
 def test_certificates_agree_with_brute_force(name: str, seeds: range, tmp_path: Path) -> None:

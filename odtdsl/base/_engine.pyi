@@ -95,7 +95,7 @@ class Limits:
     memory_limit: bytes of tables. work_limit: visits of rows, 0 for any.
     beside: the search for good trees runs beside a proof that takes longer than `alone`,
     so many visits of rows. interrupted: asked now and then whether to stop; Ctrl-C stops too.
-    certify: one thread, with a certificate of the bound, or multipliers under rules.
+    certify: with a certificate of the bound, or multipliers under rules.
     """
 
     def __init__(

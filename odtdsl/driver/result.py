@@ -175,7 +175,8 @@ class Result:
     ) -> Result:
         """The same result with a certificate, checked by a program that shares no code with us.
 
-        `exact` solves the problem again on one thread, and keeps the bounds that it finds.
+        `exact` solves the problem again, by as many threads as the spec allows, and keeps the
+        bounds that it finds.
 
         Parameters
         ----------

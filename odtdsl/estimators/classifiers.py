@@ -202,9 +202,9 @@ class OptimalTreeClassifier(TreeMethods, _Classifier):
         After so many improvements in a row that are no better on these rows the search ends.
     certify : bool
         Whether `odtcheck`, which shares no code with the search, is to check the proof:
-        `result_.certificate`. `exact` searches on one thread then; after another back end that
-        is asked for it solves the problem again. What a certificate does not cover is refused
-        before the search (P203), and an answer that is not proven is an error (P204).
+        `result_.certificate`. `exact` searches then; after another back end that is asked for it
+        solves the problem again. What a certificate does not cover is refused before the search
+        (P203), and an answer that is not proven is an error (P204).
 
     Attributes
     ----------

@@ -233,14 +233,13 @@ void bind_trees(nb::module_& m) {
 }
 
 void bind_limits(nb::module_& m) {
-  nb::class_<Limits>(
-      m, "Limits",
-      "When a search ends, and how it goes about.\n\n"
-      "memory_limit: bytes of tables. work_limit: visits of rows, 0 for any.\n"
-      "beside: the search for good trees runs beside a proof that takes longer than "
-      "`alone`,\nso many visits of rows. interrupted: asked now and then whether to "
-      "stop; Ctrl-C stops too.\n"
-      "certify: one thread, with a certificate of the bound, or multipliers under rules.")
+  nb::class_<Limits>(m, "Limits",
+                     "When a search ends, and how it goes about.\n\n"
+                     "memory_limit: bytes of tables. work_limit: visits of rows, 0 for any.\n"
+                     "beside: the search for good trees runs beside a proof that takes longer than "
+                     "`alone`,\nso many visits of rows. interrupted: asked now and then whether to "
+                     "stop; Ctrl-C stops too.\n"
+                     "certify: with a certificate of the bound, or multipliers under rules.")
       .def(
           "__init__",
           [](Limits* self, std::optional<double> time_limit,
@@ -273,7 +272,6 @@ odt::Options options_of(const Limits& limits) {
   o.seed = limits.seed;
   o.beside = limits.beside;
   o.certify = limits.certify;
-  if (o.certify) o.threads = 1;
   if (limits.alone) o.alone = *limits.alone;
   return o;
 }

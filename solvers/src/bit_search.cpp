@@ -97,13 +97,13 @@ Plan BitSearch<T>::split(const BitView& view, int test, const Plan& pass, const 
 
 template <class T>
 Outcome BitSearch<T>::solve(BitNode& view, int level, Shape shape, Loss upper, Loss lower) {
-  if (control_.log) control_.log->last = -1;
+  if (log_) log_->last = -1;
   const Loss leaf = leaf_loss(view);
   // A certificate has no rule for what any split costs beside the rows that no test parts.
   const Loss hopeless = each_ * problem_.hopeless(view.members),
-             least_split = hopeless + price_ + (control_.log ? 0 : price_ + least_toll(view));
+             least_split = hopeless + price_ + (log_ ? 0 : price_ + least_toll(view));
   lower = std::max(lower, price_ + hopeless);
-  if (control_.log && (lower >= upper || leaf <= lower || view.tests() == 0)) note_points();
+  if (log_ && (lower >= upper || leaf <= lower || view.tests() == 0)) note_points();
   if (lower >= upper) {
     ++counters.pruned_lower;
     return {lower, false, {}};
@@ -125,7 +125,7 @@ Outcome BitSearch<T>::child(const BitNode& view, int level, int test, bool pass,
                             Loss upper, Loss lower) {
   const auto& passes =
       problem_.passes[static_cast<std::size_t>(view.ids[static_cast<std::size_t>(test)])];
-  ProofLog* const log = control_.log;
+  ProofLog* const log = log_;
   const bool cached = shape.depth >= 3 && shape.leaves > 3;
   BitCache::Key key{};
   if (cached) {
@@ -156,7 +156,7 @@ Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, 
   // The bound of a shallower tree of the same rows is not the root's.
   const bool root = level == 0 && shape.depth == problem_.problem.depth;
   Outcome best = solve(view, level, odt::shape(shape.depth - 1, shape.leaves), upper, lower);
-  ProofLog* const log = control_.log;
+  ProofLog* const log = log_;
   const std::int32_t logged = log ? log->open(best.value, log->last) : -1;
   if (log && root) log->roots.push_back(logged);
   if (!best.exact) best = {upper, false, {}};
@@ -276,7 +276,7 @@ Outcome BitSearch<T>::branch(BitNode& view, int level, Shape shape, Loss upper, 
   }
   if (root && best.value <= lower) raise_bound(best.value);
   if (log) {
-    log->nodes[static_cast<std::size_t>(logged)].points = best.value <= lower;
+    log->at(logged).points = best.value <= lower;
     log->last = logged;
   }
   return best;
@@ -291,11 +291,11 @@ void BitSearch<T>::evaluate(const BitNode& view, int level, const Shape (&shapes
     const int side = s.pass_first ? k : 1 - k;
     const Loss limit = upper - s.toll - s.value[1 - side];
     if (s.value[side] >= limit) break;
-    s.side[side] = child(view, level, s.test, side == 0, shapes[side], limit,
-                         control_.log ? price_ : s.value[side]);
+    s.side[side] =
+        child(view, level, s.test, side == 0, shapes[side], limit, log_ ? price_ : s.value[side]);
     s.value[side] = std::max(s.value[side], s.side[side].value);
     s.solved[side] = true;
-    if (control_.log) s.node[side] = control_.log->last;
+    if (log_) s.node[side] = log_->last;
   }
 }
 
@@ -308,17 +308,16 @@ void BitSearch<T>::note(const BitView& view, std::int32_t node, int test, bool p
   const auto id = static_cast<std::size_t>(view.ids[static_cast<std::size_t>(test)]);
   for (const BitProblem::Twin& twin : problem_.twins[id]) {
     const std::size_t at = twin.exchanged ? division.of - 1 - division.at : division.at;
-    control_.log->nodes[static_cast<std::size_t>(node)].records.push_back(
-        {static_cast<std::uint32_t>(twin.feature), twin.bound, 0, child, value,
-         static_cast<std::uint16_t>(at), ProofLog::any, pass == twin.exchanged});
-    if (control_.log->by_bits && division.of == 1) return;
+    log_->note(node, {static_cast<std::uint32_t>(twin.feature), twin.bound, 0, child, value,
+                      static_cast<std::uint16_t>(at), ProofLog::any, pass == twin.exchanged});
+    if (log_->by_bits && division.of == 1) return;
   }
 }
 
 template <class T>
 void BitSearch<T>::note_points() {
-  control_.log->last = control_.log->open(0, -1);
-  control_.log->nodes.back().points = true;
+  log_->last = log_->open(0, -1);
+  log_->nodes.back().points = true;
 }
 
 template <class T>
@@ -339,8 +338,11 @@ RootAnswer BitSearch<T>::run(Result& result, const RootAnswer& start) {
                          : control_.options().upper_bound - problem_.offset + 1;
   const int threads = control_.options().threads;
   if (threads > 1) {
-    for (int i = 1; i < threads; ++i)
+    if (log_) log_->share(threads);
+    for (int i = 1; i < threads; ++i) {
       helpers_.push_back(std::make_unique<BitSearch>(problem_, control_, cache_));
+      if (log_) helpers_.back()->log_ = log_->of(i);
+    }
     workers_ = std::make_unique<Workers>(threads);
     round_ = static_cast<std::size_t>(4 * threads);
   }
@@ -359,8 +361,7 @@ RootAnswer BitSearch<T>::run(Result& result, const RootAnswer& start) {
                            answer_.bound + problem_.offset, {&out.plan});
       }
       control_.check();
-      if (control_.log && depth == goal.depth && control_.log->last >= 0)
-        control_.log->roots.push_back(control_.log->last);
+      if (log_ && depth == goal.depth && log_->last >= 0) log_->roots.push_back(log_->last);
     }
     if (!gap_used_)
       answer_.bound = std::min(upper, answer_.value);

@@ -361,6 +361,7 @@ void solve_general(const Problem& problem, const Kernels& kernels, Control& cont
   }
   const RootAnswer answer = search(data, control, result);
   if (certify) {
+    log.gather();
     result.certified = answer.bound;
     result.certificate = certificate(data, log, result.certified);
     result.certified += data.loss.offset;

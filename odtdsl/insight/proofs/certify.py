@@ -59,9 +59,7 @@ def certify(result: Result, path: Path | None, within: float | str | timedelta |
     ledger = ledger_of(CERTIFIER)
     assert ledger is not None, "of the back end that certifies"
     began = time.monotonic()
-    again = pipeline.solve(
-        analysis, backend=CERTIFIER, seconds=seconds, threads=1, began=began, ledger=ledger
-    )
+    again = pipeline.solve(analysis, backend=CERTIFIER, seconds=seconds, began=began, ledger=ledger)
     return checked(analysis, result, again if result.tree is None else result, ledger, path)
 
 
@@ -74,7 +72,7 @@ def logged(analysis: Analysis) -> tuple[Ledger | None, Overrides]:
     covered.require_covered(normalize(analysis.rows))
     if analysis.problem.options.backend not in (AUTO, CERTIFIER):
         return None, Overrides()
-    return ledger_of(CERTIFIER), Overrides(backend=CERTIFIER, threads=1)
+    return ledger_of(CERTIFIER), Overrides(backend=CERTIFIER)
 
 
 def checked(

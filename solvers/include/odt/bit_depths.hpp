@@ -225,7 +225,7 @@ Outcome BitSearch<T>::depth_three_outcome(BitNode& view, Loss upper) {
   std::size_t best = 0;
   for (std::size_t t = 1; t < view.tests(); ++t)
     if (value(t) < value(best)) best = t;
-  ProofLog* const log = control_.log;
+  ProofLog* const log = log_;
   if (log && log->by_bits) {
     log->last = log->open(std::min(value(best), leaf_loss(view)), -1);
     log->nodes.back().sweep = true;

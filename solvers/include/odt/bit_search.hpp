@@ -62,7 +62,8 @@ class BitSearch {
         price_(problem.problem.leaf_price),
         each_(problem.each),
         control_(control),
-        cache_(cache) {}
+        cache_(cache),
+        log_(control.log) {}
 
   RootAnswer run(Result& result, const RootAnswer& start);
 
@@ -151,6 +152,7 @@ class BitSearch {
   Loss price_, each_;  // of a leaf, of an error of weight one
   Control& control_;
   BitCache& cache_;
+  ProofLog* log_;  // of this thread
   std::vector<std::unique_ptr<BitNode>> views_;
   Aligned<std::uint16_t> narrow_, row_, keep_;
   Aligned<T> a_count_;

@@ -126,7 +126,7 @@ struct Options {
   int method = 0;          // 0: chosen, 1: sorted scans, 2: bitsets, 3: anytime, without a proof,
                            // 4: counts, where they suit
   std::uint64_t seed = 0;  // of the anytime search
-  bool certify = false;    // by one thread, with the certificate of its bound or multipliers
+  bool certify = false;    // with the certificate of its bound or multipliers
   bool beside = true;      // the anytime search runs beside a proof that takes longer than
   std::uint64_t alone = 30000000;  // so much work (some tenths of a second)
   Loss upper_bound = kInfinite;    // only trees of at most this loss are of interest

@@ -29,7 +29,9 @@ class Root {
                                                                : std::size_t{1} << 27;
     for (int i = 0; i < threads; ++i)
       searches_.push_back(std::make_unique<Search<R>>(control, boxes));
-    searches_[0]->keep(control.log);
+    if (control.log && threads > 1) control.log->share(threads);
+    for (int i = 0; control.log && i < threads; ++i)
+      searches_[static_cast<std::size_t>(i)]->keep(control.log->of(i));
     round_ = threads == 1 ? 1 : static_cast<std::size_t>(4 * threads);
   }
 
@@ -202,6 +204,8 @@ class Root {
   void explore_here(Branch<R>& node, const SetCutoff& set_cutoff, bool final) {
     std::vector<typename Branch<R>::Task> tasks(round_);
     std::vector<CutValue> values(round_);
+    std::vector<std::vector<ProofLog::Record>> noted(round_);  // of this node, by several threads
+    const bool aside = control_.log && workers() > 1;
     for (;;) {
       if (take_over()) set_cutoff();
       const Loss bound = node.bound();
@@ -211,12 +215,19 @@ class Root {
       while (count < round_ && node.next(tasks[count])) ++count;
       if (count == 0) break;
       const auto evaluate = [&](int worker, std::size_t i) {
-        values[i] = node.evaluate(*searches_[static_cast<std::size_t>(worker)], tasks[i]);
+        Search<R>& search = *searches_[static_cast<std::size_t>(worker)];
+        if (aside) search.log()->set_aside(node.logged, &noted[i]);
+        values[i] = node.evaluate(search, tasks[i]);
       };
       if (workers() == 1)
         evaluate(0, 0);
       else
         workers_.run(count, evaluate);
+      for (std::size_t i = 0; aside && i < count; ++i) {  // in the order in which they were merged
+        auto& records = control_.log->at(node.logged).records;
+        records.insert(records.end(), noted[i].begin(), noted[i].end());
+        noted[i].clear();
+      }
       for (std::size_t i = 0; i < count; ++i)
         if (node.merge(tasks[i], values[i])) {
           improve(node.outcome());

@@ -189,10 +189,10 @@ CutValue Search<R>::evaluate(Branch<R>& node, View<R>& view, int level, std::siz
       const ProofLog::Kind as = kind == relaxed || ask.least == 1 ? ProofLog::any
                                 : kind == wide                    ? ProofLog::wide
                                                                   : ProofLog::sized;
-      log_->nodes[static_cast<std::size_t>(node.logged)].records.push_back(
-          {static_cast<std::uint32_t>(feature), bound,
-           std::min<std::uint32_t>(ends[side], view.data().problem.distinct[feature]), log_->last,
-           out[side].value, static_cast<std::uint16_t>(number), as, side == 1});
+      log_->note(node.logged,
+                 {static_cast<std::uint32_t>(feature), bound,
+                  std::min<std::uint32_t>(ends[side], view.data().problem.distinct[feature]),
+                  log_->last, out[side].value, static_cast<std::uint16_t>(number), as, side == 1});
     }
     if (kind != asked || !both) any[side] = std::max(any[side], out[side].value);
     out[side].exact = out[side].exact && kind == asked;
