@@ -24,7 +24,7 @@ from sklearn.utils.validation import (
 
 from odtdsl.base.back_ends import proves
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
-from odtdsl.datasets.table import FloatArray, IntArray
+from odtdsl.datasets.table import IntArray
 from odtdsl.driver.overrides import Overrides
 from odtdsl.driver.scoring import TestScore, score
 from odtdsl.estimators.cells import Cells, check_outputs, masks, read_features, read_sensitive
@@ -49,6 +49,7 @@ from odtdsl.estimators.versions import (
     callback_task,
     with_callbacks,
 )
+from odtdsl.estimators.weights import repeated, weights_of, with_digits
 from odtdsl.interfaces.api.model import Model
 from odtdsl.language import ast
 from odtdsl.predictors.tree import Tree
@@ -221,7 +222,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         taken = set(features.columns) | (set() if beside is None else set(beside.columns))
         target, outputs = self._read_target(y, taken)
         check_consistent_length(X, *outputs.values())
-        weights = _weights(sample_weight, features.n_rows)
+        weights = weights_of(sample_weight, features.n_rows)
         table: dict[str, Any] = {**features.columns, **({} if beside is None else beside.columns)}
         if len(table) < len(features.columns) + (0 if beside is None else len(beside.columns)):
             raise _clash(set(features.columns) & set({} if beside is None else beside.columns))
@@ -239,14 +240,14 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         )
         if weights is None:
             return model, table, ()
-        rows = _repeated(weights, target, model)
+        rows = repeated(weights, target, model)
         if rows is None:
             name = free_name("sample_weight", set(table))
             add_weights(model, name)
             table[name] = weights
             rows = np.flatnonzero(weights) if weights.any() else np.arange(len(weights))
             table = {name: np.asarray(column)[rows] for name, column in table.items()}
-            return model, *_with_digits(model, table, name)
+            return model, *with_digits(model, table, name)
         return model, {name: np.asarray(column)[rows] for name, column in table.items()}, ()
 
     def _solved(
@@ -501,62 +502,6 @@ def _improved(progress: Progress, objective: tuple[Any, ...]) -> dict[str, Any]:
     }
 
 
-def _weights(given: Any, n_rows: int) -> FloatArray | None:
-    """Row weights, None where all are 1."""
-    if given is None:
-        return None
-    weights: FloatArray = _check_sample_weight(given, np.empty((n_rows, 1)), dtype=np.float64)
-    return None if (weights == 1).all() else weights
-
-
-DIGITS = (7, 6, 5, 4, 3)
-"""Of the largest weight, where rules multiply weights beyond what is exact."""
-
-
-def _with_digits(
-    model: Model, table: dict[str, Any], name: str
-) -> tuple[dict[str, Any], tuple[Diagnostic, ...]]:
-    """The table, with its weights rounded to fewer digits if exact arithmetic requires it.
-
-    And a warning (D209) that says so: objective, bound and audit are then of these weights.
-    """
-    from odtdsl.problem.terms.normalize import normalize
-
-    weights = table[name]
-    if (weights == np.rint(weights)).all():
-        return table, ()
-    for digits in (None, *DIGITS):
-        if digits is not None:
-            places = digits - 1 - math.floor(math.log10(weights.max()))
-            table[name] = np.maximum(np.round(weights, places), 10.0**-places)
-        try:
-            normalize(model.analyse(frame=table).rows)
-        except OdtError as caught:
-            if digits == DIGITS[-1] or any(one.code != "R301" for one in caught.diagnostics):
-                raise
-        else:
-            break
-    if digits is None:
-        return table, ()
-    far = float(np.abs(table[name] - weights).max() / weights.max())
-    said = Diagnostic(
-        code="D209",
-        severity="warning",
-        message=(
-            f"row weights are rounded to {digits} significant digits of the largest weight, "
-            "because the rules multiply them beyond the range of exact arithmetic"
-        ),
-        notes=(
-            (
-                f"no weight changes by more than {far:.1g} of the largest; objective, bound and "
-                "audit use the rounded weights"
-            ),
-        ),
-        helps=("use weights with few digits, such as 3 or 0.25: they are kept exactly",),
-    )
-    return table, (said,)
-
-
 def _analysed(model: Model, table: dict[str, Any]) -> Analysis:
     """The problem; of an unknown column it is told how those of groups are passed."""
     try:
@@ -567,25 +512,6 @@ def _analysed(model: Model, table: dict[str, Any]) -> Analysis:
             replace(one, helps=(help_text,)) if one.code == "N103" and not one.helps else one
             for one in caught.diagnostics
         ) from None
-
-
-MOST_REPEATED = 10
-"""Whole weights are repeated rows up to so many times the rows."""
-
-
-def _repeated(weights: FloatArray, target: Target, model: Model) -> IntArray | None:
-    """The rows, each as often as it weighs, where this is the same problem; else None.
-
-    Of trees that are equally good the search may find another one where rows weigh than where
-    they stand several times. scikit-learn holds that both are one, so they are made one. Rules
-    may count rows, so there must be none.
-    """
-    ruled = any(isinstance(one, ast.Rule | ast.Group) for one in model.spec.statements)
-    if ruled or not target.labels or (weights < 0).any() or (weights != np.rint(weights)).any():
-        return None
-    if not 0 < weights.sum() <= MOST_REPEATED * len(weights):
-        return None
-    return np.repeat(np.arange(len(weights)), weights.astype(np.int64))
 
 
 def _clash(names: set[str]) -> OdtError:

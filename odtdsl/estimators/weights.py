@@ -1,0 +1,90 @@
+"""Weights of rows: as they are passed, as repeated rows, and kept within exact arithmetic."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import _check_sample_weight
+
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError
+from odtdsl.datasets.table import FloatArray, IntArray
+from odtdsl.estimators.problems import Target
+from odtdsl.interfaces.api.model import Model
+from odtdsl.language import ast
+
+
+def weights_of(given: Any, n_rows: int) -> FloatArray | None:
+    """Row weights, None where all are 1."""
+    if given is None:
+        return None
+    weights: FloatArray = _check_sample_weight(given, np.empty((n_rows, 1)), dtype=np.float64)
+    return None if (weights == 1).all() else weights
+
+
+DIGITS = (7, 6, 5, 4, 3)
+"""Of the largest weight, where rules multiply weights beyond what is exact."""
+
+
+def with_digits(
+    model: Model, table: dict[str, Any], name: str
+) -> tuple[dict[str, Any], tuple[Diagnostic, ...]]:
+    """The table, with its weights rounded to fewer digits if exact arithmetic requires it.
+
+    And a warning (D209) that says so: objective, bound and audit are then of these weights.
+    """
+    from odtdsl.problem.terms.normalize import normalize
+
+    weights = table[name]
+    if (weights == np.rint(weights)).all():
+        return table, ()
+    for digits in (None, *DIGITS):
+        if digits is not None:
+            places = digits - 1 - math.floor(math.log10(weights.max()))
+            table[name] = np.maximum(np.round(weights, places), 10.0**-places)
+        try:
+            normalize(model.analyse(frame=table).rows)
+        except OdtError as caught:
+            if digits == DIGITS[-1] or any(one.code != "R301" for one in caught.diagnostics):
+                raise
+        else:
+            break
+    if digits is None:
+        return table, ()
+    far = float(np.abs(table[name] - weights).max() / weights.max())
+    said = Diagnostic(
+        code="D209",
+        severity="warning",
+        message=(
+            f"row weights are rounded to {digits} significant digits of the largest weight, "
+            "because the rules multiply them beyond the range of exact arithmetic"
+        ),
+        notes=(
+            (
+                f"no weight changes by more than {far:.1g} of the largest; objective, bound and "
+                "audit use the rounded weights"
+            ),
+        ),
+        helps=("use weights with few digits, such as 3 or 0.25: they are kept exactly",),
+    )
+    return table, (said,)
+
+
+MOST_REPEATED = 10
+"""Whole weights are repeated rows up to so many times the rows."""
+
+
+def repeated(weights: FloatArray, target: Target, model: Model) -> IntArray | None:
+    """The rows, each as often as it weighs, where this is the same problem; else None.
+
+    Of trees that are equally good the search may find another one where rows weigh than where
+    they stand several times. scikit-learn holds that both are one, so they are made one. Rules
+    may count rows, so there must be none.
+    """
+    ruled = any(isinstance(one, ast.Rule | ast.Group) for one in model.spec.statements)
+    if ruled or not target.labels or (weights < 0).any() or (weights != np.rint(weights)).any():
+        return None
+    if not 0 < weights.sum() <= MOST_REPEATED * len(weights):
+        return None
+    return np.repeat(np.arange(len(weights)), weights.astype(np.int64))
