@@ -583,7 +583,10 @@ template <class Any>
 std::string written(Any writer, const Dataset& data, const ProofLog& log, const Claim& claim,
                     Loss& bound) {
   const Problem& p = data.problem;
-  const Loss points = p.leaf_price + data.inseparable();  // a search ends there without a log
+  // A search ends there without a log. One by scans has found it; on bit sets that would take
+  // longer than what is written, and is not asked where a node shows the bound.
+  const auto by_rows = [&] { return p.leaf_price + data.inseparable(); };
+  Loss points = log.by_bits ? 0 : by_rows();
   Loss best = points < bound ? 0 : points;
   std::int32_t root = -1;
   for (auto id = log.roots.rbegin(); id != log.roots.rend() && best < bound; ++id) {
@@ -591,6 +594,7 @@ std::string written(Any writer, const Dataset& data, const ProofLog& log, const 
     const Loss shown = writer.shown(*id, writer.all(), claim, bound);
     if (shown > best) best = shown, root = *id;
   }
+  if (log.by_bits && best < bound) points = by_rows();
   const bool by_points = root < 0 || best <= points;
   bound = std::min(bound, std::max(best, points));
   try {
@@ -602,7 +606,7 @@ std::string written(Any writer, const Dataset& data, const ProofLog& log, const 
       writer.write(root, writer.all(), claim, bound);
     return writer.bytes;
   } catch (const Hole&) {
-    bound = std::min(bound, points);
+    bound = std::min(bound, by_rows());
     Bytes less;
     begin(less, p, bound);
     if (bound > p.leaf_price) less.number(0);

@@ -34,15 +34,20 @@ class Sets {
 
   explicit Sets(const Dataset& data) : words_((data.problem.rows + 63) / 64) {
     const Problem& p = data.problem;
-    const auto bit = [](std::size_t row) { return std::uint64_t{1} << row % 64; };
     left_.assign(p.features * words_, 0);
     all_.assign(words_, 0);
     for (std::size_t row = 0; row < p.rows; ++row) {
-      all_[row / 64] |= bit(row);
-      auto& of = of_most_.emplace(data.loss.most(row), Members(words_, 0)).first->second;
-      of[row / 64] |= bit(row);
-      for (std::size_t f = 0; f < p.features; ++f)
-        if (p.ranks(f)[row] == 0) left_[f * words_ + row / 64] |= bit(row);
+      const std::uint64_t bit = std::uint64_t{1} << row % 64;
+      Members& of = of_most_[data.loss.most(row)];
+      of.resize(words_, 0);
+      of[row / 64] |= bit;
+      all_[row / 64] |= bit;
+    }
+    for (std::size_t f = 0; f < p.features; ++f) {
+      std::uint64_t* left = &left_[f * words_];
+      const std::uint32_t* rank = p.ranks(f);
+      for (std::size_t row = 0; row < p.rows; ++row)
+        left[row / 64] |= std::uint64_t{rank[row] == 0} << row % 64;
     }
   }
 
