@@ -253,62 +253,94 @@ std::uint64_t OutputFronts::pairs_inside(const OutputNode& node) const {
   return found;
 }
 
-// All trees of three levels that split a node.
+// Sums of both sides of a cut of a node, `measured` or not.
+void OutputFronts::sum_sides(const OutputNode& node, const RootCut& cut, bool measured) {
+  OutputPairs& pairs = lane_.pairs();
+  const std::uint32_t* rows = node.of(cut.column.feature);
+  const int first = 2 * cut.place <= node.rows ? 0 : 1;
+  const std::size_t few = first == 0 ? cut.place : node.rows - cut.place;
+  poll(pairs.work(few) + pairs.columns().size() * pairs.columns().size());
+  OutputPairs::Table& whole = wholes_[measured];
+  if (whole.row != node.of(0) || whole.rows != node.rows)
+    pairs.sum(node.of(0), node.rows, measured, whole);
+  pairs.sum(first == 0 ? rows : rows + cut.place, few, measured, sides_[first]);
+  pairs.subtract(whole, sides_[first], first == 0 ? rows + cut.place : rows, sides_[1 - first]);
+}
+
+void OutputFronts::scan_sides(const OutputAsk& asked) {
+  for (int s = 0; s < 2; ++s)
+    lane_.pairs().scan(sides_[s], {asked.state, asked.level}, {}, scans_[s]);
+}
+
+// All trees of three levels that split a node. Measures are many numbers of each row: they are
+// summed where the loss alone leaves a cut open. Of such cuts, those that promise less than one
+// before wait until the others have shown good trees.
 void OutputFronts::by_tables(const OutputNode& node, const OutputAsk& ask, double budget,
                              NumberFront& front) {
-  OutputPairs& pairs = lane_.pairs();
-  const bool measured = !model_.measures.empty(), late = pairs.tangents();
-  bool summed[2] = {false, false};
+  const bool measured = !model_.measures.empty();
   const std::uint64_t inside = pairs_inside(node);
+  const OutputAsk below = ask.below(full_leaves(2), 0);
   OutputFrontier frontier(data_, node, ask, leaf_rows_);
   OutputFrontier::Span span;
-  Split split;
-  for (;;) {
-    budget = tightened(ask, budget);
-    if (!frontier.pop(limit(ask, budget), span)) return;
+  std::vector<RootCut> waiting;
+  double record = kUnbounded;
+  for (OutputPairs::Table& whole : wholes_) whole.row = nullptr;
+  while (frontier.pop(limit(ask, budget = tightened(ask, budget)), span)) {
     const std::size_t place = frontier.place(span);
-    const std::uint32_t* rows = node.of(span.feature);
-    const int first = 2 * place <= node.rows ? 0 : 1;
-    const std::size_t few = first == 0 ? place : node.rows - place;
-    // Tangents are many numbers of each row: they are summed where the loss alone leaves a cut
-    // open.
-    const auto sum_sides = [&](bool with) {
-      poll(pairs.work(few) + pairs.columns().size() * pairs.columns().size());
-      if (!summed[with]) pairs.sum(node.of(0), node.rows, with, wholes_[with]);
-      summed[with] = true;
-      pairs.sum(first == 0 ? rows : rows + place, few, with, sides_[first]);
-      pairs.subtract(wholes_[with], sides_[first], first == 0 ? rows + place : rows,
-                     sides_[1 - first]);
-    };
-    sum_sides(measured && !late);
-    const OutputAsk asked = ask.below(full_leaves(2), rules_.after(ask.state, span.feature));
-    const OutputPairs::Place below{asked.state, asked.level};
-    for (int s = 0; s < 2; ++s) pairs.scan(sides_[s], below, {}, scans_[s]);
+    RootCut cut{{span.feature, 0, data_.rank(span.feature, node.of(span.feature)[place])}, place};
+    OutputAsk asked = below;
+    asked.state = rules_.after(ask.state, span.feature);
+    sum_sides(node, cut, false);
+    scan_sides(asked);
     frontier.part(span, scans_[0].free, scans_[1].free);
-    const OutputPairs::Column column{span.feature, 0, data_.rank(span.feature, rows[place])};
-    if (!split_by(column, wholes_[measured && !late].all, inside, ask.state, ask.level, split))
+    if (!split_by(cut.column, wholes_[0].all, inside, ask.state, ask.level, cut.split)) continue;
+    cut.least = scans_[0].least + scans_[1].least + 2 * model_.least_price(asked.shape.leaves) +
+                cut.split.price;
+    if (!(cut.least < budget)) continue;
+    if (measured && cut.least >= record) {
+      waiting.push_back(std::move(cut));
       continue;
-    const double rest = model_.least_price(asked.shape.leaves);
-    double low[2] = {scans_[0].least + rest, scans_[1].least + rest};
-    if (!(low[0] + low[1] < budget - split.price)) continue;
-    if (late) sum_sides(true);
-    OutputPairs::Mix mix;
-    if (ask.level == 0 && !mixed(column, below, budget - split.price, mix)) continue;
-    const double room = tightened(ask, budget) - split.price;
-    if (!(low[0] + low[1] < room)) continue;
-    const double most = room - 2 * rest + mix_bound(mix);
-    NumberFront found[2] = {front_at(asked.level), front_at(asked.level)};
-    double other = scans_[1 - first].least;
-    for (int s : {first, 1 - first}) {
-      const std::uint64_t inner = within_side(inside, column, s == 0);
-      leaf_by(sides_[s], asked, room - low[1 - s], found[s]);
-      by_table(sides_[s], inner, asked, mix, scans_[s], most - other, room - low[1 - s], found[s]);
-      if (found[s].empty()) break;
-      low[s] = std::max(low[s], found[s].least());
-      other = least_mix(found[s], mix) - rest;
     }
-    if (!found[0].empty() && !found[1].empty()) join(ask, split, found[0], found[1], budget, front);
+    record = cut.least;
+    if (measured) sum_sides(node, cut, true);
+    if (refuted(asked, budget - cut.split.price)) continue;
+    by_sides(cut, inside, ask, asked, budget, front);
   }
+  std::sort(waiting.begin(), waiting.end(),
+            [](const RootCut& a, const RootCut& b) { return a.least < b.least; });
+  for (const RootCut& cut : waiting) {
+    if (!(cut.least < (budget = tightened(ask, budget)))) return;
+    OutputAsk asked = below;
+    asked.state = rules_.after(ask.state, cut.column.feature);
+    sum_sides(node, cut, true);
+    if (refuted(asked, budget - cut.split.price)) continue;
+    scan_sides(asked);
+    by_sides(cut, inside, ask, asked, budget, front);
+  }
+}
+
+// All trees of three levels that begin with a cut, whose sides are summed and scanned.
+void OutputFronts::by_sides(const RootCut& cut, std::uint64_t inside, const OutputAsk& ask,
+                            const OutputAsk& asked, double budget, NumberFront& front) {
+  OutputPairs::Mix mix;
+  const double rest = model_.least_price(asked.shape.leaves);
+  double low[2] = {scans_[0].least + rest, scans_[1].least + rest};
+  if (ask.level == 0 && !mixed(cut.column, asked, budget - cut.split.price, mix)) return;
+  const double room = tightened(ask, budget) - cut.split.price;
+  if (!(low[0] + low[1] < room)) return;
+  const double most = room - 2 * rest + mix_bound(mix);
+  NumberFront found[2] = {front_at(asked.level), front_at(asked.level)};
+  const int first = sides_[0].rows <= sides_[1].rows ? 0 : 1;
+  double other = scans_[1 - first].least;
+  for (int s : {first, 1 - first}) {
+    const std::uint64_t inner = within_side(inside, cut.column, s == 0);
+    leaf_by(sides_[s], asked, room - low[1 - s], found[s]);
+    by_table(sides_[s], inner, asked, mix, scans_[s], most - other, room - low[1 - s], found[s]);
+    if (found[s].empty()) return;
+    low[s] = std::max(low[s], found[s].least());
+    other = least_mix(found[s], mix) - rest;
+  }
+  join(ask, cut.split, found[0], found[1], budget, front);
 }
 
 // ---- bounds on losses of some rows
@@ -357,27 +389,34 @@ OutputPairs::Sums OutputFronts::propose(const OutputPairs::Column& column, int s
   return sums;
 }
 
+// What both sides of a cut lose at least of so much of the loss and of a measure; their scans.
+double OutputFronts::scan_mixed(const OutputAsk& asked, const OutputPairs::Mix& mix) {
+  for (int s = 0; s < 2; ++s)
+    lane_.pairs().scan(sides_[s], {asked.state, asked.level}, mix, mixed_scans_[s]);
+  return mixed_scans_[0].least + mixed_scans_[1].least;
+}
+
+OutputPairs::Mix OutputFronts::mix_of(double loss, std::size_t measure, double multiple) const {
+  OutputPairs::Mix mix{loss, std::vector<double>(model_.measures.size(), 0.0)};
+  mix.measure[measure] = multiple;
+  return mix;
+}
+
+// Whether the last mix shows that no tree behind a cut keeps the rules and loses less than `room`
+// or the best known one.
+bool OutputFronts::refuted(const OutputAsk& asked, double room) {
+  if (last_mix_.measure.empty()) return false;
+  const double over = scan_mixed(asked, last_mix_) - mix_bound(last_mix_);
+  return last_mix_.loss > 0 ? !(over < std::min(room, best - tolerance_)) : over > 0;
+}
+
 // The mix of the loss and a bounded one that bounds the trees behind a cut of the root best; its
-// scans. False where it shows that none loses less than `room` or the best known one. `at`: where
-// the trees behind the cut begin.
-bool OutputFronts::mixed(const OutputPairs::Column& column, OutputPairs::Place at, double room,
+// scans. False where it shows that none loses less than `room` or the best known one.
+bool OutputFronts::mixed(const OutputPairs::Column& column, const OutputAsk& asked, double room,
                          OutputPairs::Mix& mix) {
   if (caps_.empty() || !model_.prices.empty()) return true;
   constexpr int kTurns = 8;
-  OutputPairs& pairs = lane_.pairs();
-  OutputPairs::Mix trial;
-  const auto scan = [&](double loss, std::size_t measure, double multiple) {
-    trial.loss = loss;
-    trial.measure.assign(model_.measures.size(), 0.0);
-    trial.measure[measure] = multiple;
-    for (int s = 0; s < 2; ++s) pairs.scan(sides_[s], at, trial, mixed_scans_[s]);
-    return mixed_scans_[0].least + mixed_scans_[1].least;
-  };
-  const auto open = [&](double least) {
-    return least - mix_bound(trial) < std::min(room, best - tolerance_);
-  };
-  if (multiple_ > 0 && !open(scan(1, multiplied_, multiple_))) return false;
-  OutputPairs::Sums low = propose(column, at.state, {}, scans_, room);
+  OutputPairs::Sums low = propose(column, asked.state, {}, scans_, room);
   const Cap* tight = nullptr;
   double most = 0;
   for (const Cap& cap : caps_) {
@@ -388,18 +427,22 @@ bool OutputFronts::mixed(const OutputPairs::Column& column, OutputPairs::Place a
   }
   if (tight == nullptr) return true;
   const std::size_t m = tight->measure;
-  if (scan(0, m, 1) > tight->at_most) return false;
-  OutputPairs::Sums high = propose(column, at.state, trial, mixed_scans_, room);
+  OutputPairs::Mix trial = mix_of(0, m, 1);
+  if (scan_mixed(asked, trial) > tight->at_most) {
+    last_mix_ = std::move(trial);
+    return false;
+  }
+  OutputPairs::Sums high = propose(column, asked.state, trial, mixed_scans_, room);
   for (int turn = 0; turn < kTurns; ++turn) {
     const double multiple = (high.loss - low.loss) / (low.measure[m] - high.measure[m]);
     if (!(multiple > 0) || !(multiple < kUnbounded)) return true;
-    const double least = scan(1, m, multiple), known = low.loss + multiple * low.measure[m];
-    multiplied_ = m;
-    multiple_ = multiple;
-    if (!open(least)) return false;
+    const double known = low.loss + multiple * low.measure[m];
+    last_mix_ = trial = mix_of(1, m, multiple);
+    const double least = scan_mixed(asked, trial);
+    if (!(least - mix_bound(trial) < std::min(room, best - tolerance_))) return false;
     mix = trial;
     if (least >= known - 1e-9 * std::fabs(known)) break;
-    OutputPairs::Sums one = propose(column, at.state, trial, mixed_scans_, room);
+    OutputPairs::Sums one = propose(column, asked.state, trial, mixed_scans_, room);
     (one.measure[m] > tight->at_most ? low : high) = std::move(one);
   }
   std::swap(scans_, mixed_scans_);

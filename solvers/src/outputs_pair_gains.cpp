@@ -45,14 +45,14 @@ ODT_INLINE PairGains gain_row(const PairGainRow& in) {
     Lanes w, open;
     load(w, in.left + j);
     load(open, in.allowed + j);
-    const Lanes v = in.all[0] - w;
+    const Lanes v = in.all[0] - w, inverse = 1 / (w * v);
     Lanes low = {}, high = {};
     for (std::size_t t = 0; t < in.targets; ++t) {
       Lanes s;
       load(s, in.left + (1 + t) * in.stride + j);
       const Lanes r = in.all[1 + t] - s;
       if constexpr (kBeside != Beside::none) {
-        const Lanes x = s / w, y = r / v;  // the means
+        const Lanes x = s * (v * inverse), y = r * (w * inverse);  // the means
         Lanes a = in.factor[t] * s, b = in.factor[t] * r;
         for (std::size_t m = 0; m < in.measures; ++m) {
           const std::size_t at = in.measure[m].part;
@@ -79,7 +79,7 @@ ODT_INLINE PairGains gain_row(const PairGainRow& in) {
         high += in.factor[t] * r * r;
       }
     }
-    Lanes both = kBeside != Beside::none ? low + high : low / w + high / v;
+    Lanes both = kBeside != Beside::none ? low + high : (low * v + high * w) * inverse;
     both = both - in.price + open;
     // Minus infinity where a side has no rows, else infinity. (GCC compares lane by lane for
     // masks.)

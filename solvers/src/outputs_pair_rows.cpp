@@ -11,6 +11,9 @@ namespace {
 // Rows lighter than this share of all rows together are too light for sums to tell them.
 constexpr double kLightest = 1e-9, kNothing = 1e-11;
 
+// Products of two weights are told up to this one.
+constexpr double kHeaviest = 1e100;
+
 // Means of rows lighter than this share are too rough for measures that are compared with bounds.
 constexpr double kLightestMeasured = 1e-6;
 
@@ -59,6 +62,7 @@ OutputPairs::OutputPairs(const OutputRows& data, std::size_t leaf_rows) : data_(
     lightest = std::min(lightest, data.of(row)[kWeight]);
   }
   if (!(lightest > kLightest * total)) return;  // a side without weight is one with rows
+  if (!(total < kHeaviest) || !(lightest > 1 / kHeaviest)) return;
   least_ = kNothing * total;
   heavy_ = 1e300 / total;
   for (std::uint32_t f = 0; f < features; ++f) {

@@ -188,13 +188,26 @@ class OutputFronts {
                 double budget, NumberFront& front);
   void leaf_by(const OutputPairs::Table& table, const OutputAsk& ask, double budget,
                NumberFront& front);
+  struct RootCut {  // of a tree of three levels
+    OutputPairs::Column column;
+    std::size_t place;
+    Split split;
+    double least = 0;  // what such trees lose at least, with prices
+  };
+  void sum_sides(const OutputNode& node, const RootCut& cut, bool measured);
+  void scan_sides(const OutputAsk& asked);
+  void by_sides(const RootCut& cut, std::uint64_t inside, const OutputAsk& ask,
+                const OutputAsk& asked, double budget, NumberFront& front);
   void by_tables(const OutputNode& node, const OutputAsk& ask, double budget, NumberFront& front);
   double mix_bound(const OutputPairs::Mix& mix) const;
   double least_mix(const NumberFront& front, const OutputPairs::Mix& mix) const;
   OutputPairs::Sums propose(const OutputPairs::Column& column, int state,
                             const OutputPairs::Mix& mix, const OutputPairs::Scan scans[2],
                             double room);
-  bool mixed(const OutputPairs::Column& column, OutputPairs::Place at, double room,
+  double scan_mixed(const OutputAsk& asked, const OutputPairs::Mix& mix);
+  OutputPairs::Mix mix_of(double loss, std::size_t measure, double multiple) const;
+  bool refuted(const OutputAsk& asked, double room);
+  bool mixed(const OutputPairs::Column& column, const OutputAsk& asked, double room,
              OutputPairs::Mix& mix);
   bool sized(std::size_t rows) const { return rows >= leaf_rows_; }
   bool goal() const { return !model_.goal.empty(); }
@@ -245,8 +258,7 @@ class OutputFronts {
   NumberFront options_[2];
   OutputPairs::Sums made_;
   Split split_, last_split_;
-  std::size_t multiplied_ = 0;  // the measure that the last mix had so much of
-  double multiple_ = 0;
+  OutputPairs::Mix last_mix_;  // that told of a cut of the root
 };
 
 }  // namespace odt
