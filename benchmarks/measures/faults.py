@@ -23,6 +23,7 @@ INTERVAL = "include/odt/interval.hpp"
 SEARCH_IMPL = "include/odt/search_impl.hpp"
 DEPTH_TWO_IMPL = "include/odt/depth_two_impl.hpp"
 BOX_CACHE = "include/odt/box_cache.hpp"
+NEAR_BOXES = "src/near_boxes.cpp"
 LOSS_MODEL = "src/loss_model.cpp"
 EQUAL_ROWS = "src/equal_rows.cpp"
 DEPTH_TWO_LANES_IMPL = "include/odt/depth_two_lanes_impl.hpp"
@@ -202,6 +203,24 @@ FAULTS = (
         BOX_CACHE,
         "entry.answer = {out.value, true, out.exact, {}, false};",
         "entry.answer = {out.value + (FAULT && !out.exact), true, out.exact, {}, false};",
+    ),
+    Fault(
+        "a box around bounds one inside by all that it loses",
+        NEAR_BOXES,
+        "shelf.value[i] - (shelf.load[i] - load));",
+        "shelf.value[i] - (FAULT ? 0 : shelf.load[i] - load));",
+    ),
+    Fault(
+        "cuts of a box around bound those of one inside as they are",
+        DEPTH_TWO_IMPL,
+        "      known.left -= known.load_left - w.between(0, cut);",
+        "      known.left -= FAULT ? 0 : known.load_left - w.between(0, cut);",
+    ),
+    Fault(
+        "near boxes bound boxes over other features",
+        NEAR_BOXES,
+        "key[r] = box.ranges[r].feature;",
+        "key[r] = FAULT ? 0 : box.ranges[r].feature;",
     ),
     Fault(
         "weights are taken for one",

@@ -9,6 +9,7 @@
 #include "odt/control.hpp"
 #include "odt/interval.hpp"
 #include "odt/cut_lanes.hpp"
+#include "odt/near_boxes.hpp"
 #include "odt/plan.hpp"
 #include "odt/view.hpp"
 
@@ -22,8 +23,11 @@ class DepthTwo {
   // Depth one and zero come out of one scan.
   Loss leaf_loss(View<R>& view);
   Outcome stump(View<R>& view, Loss upper, Ask ask);
+  // With `near`, four leaves of any size may stand, and none must test a column.
   Outcome solve(View<R>& view, Shape shape, Loss upper, Loss lower, Ask ask, const Hint* hints,
-                int hint_count);
+                int hint_count, const Neighbours& near = {});
+  // What the rows can lose at most.
+  static Loss load(const View<R>& view);
   // The same, the most promising cut of all features first, and at most `most` of them: a good tree
   // early. `first` says per feature where to cut it first (0: in the middle). `complete`: all cuts
   // were tried or closed.
@@ -103,6 +107,10 @@ class DepthTwo {
   void search_feature(View<R>& view, std::size_t outer, const Inner& inner, int state, Loss& best,
                       Loss lower, Hint& found, const Hint* hint);
   // The same by lanes, for sides without a column that must be tested.
+  void take_over(View<R>& view, std::size_t outer, const KnownCuts& from, bool fewer,
+                 const RowWeights& w, std::vector<KnownCut>& cuts) const;
+  void stack_known(View<R>& view, std::size_t outer, Loss best, const RowWeights& w);
+  void keep_known(View<R>& view, std::size_t outer, Loss best, const RowWeights& w);
   void search_lanes(View<R>& view, std::size_t outer, const Inner& inner, int state, Loss& best,
                     Loss lower, Hint& found, const Hint* hint);
   void choose_cuts(View<R>& view, std::size_t outer, Loss best, const RowWeights& w,
@@ -154,6 +162,8 @@ class DepthTwo {
     }
   };
   std::vector<Pending> pending_;
+  Neighbours near_;
+  std::vector<KnownCut> known_[2], closed_;  // `rows_left` is the cut of this view
   Aligned<std::uint64_t> mask_, wide_, window_[2];
   const std::uint64_t* ends_[2] = {nullptr, nullptr};  // where the next scan may cut, per side
   std::int32_t least_ = 1;

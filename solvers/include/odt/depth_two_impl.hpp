@@ -302,6 +302,100 @@ void DepthTwo<R>::set_upto(View<R>& view, std::size_t outer) {
 }
 
 template <class R>
+Loss DepthTwo<R>::load(const View<R>& view) {
+  const LossModel& loss = view.data().loss;
+  if (loss.unit()) return loss.each * static_cast<Loss>(view.rows());
+  Loss all = 0;
+  for (std::size_t i = 0; i < view.rows(); ++i) all += loss.worst(view.order(0)[i]);
+  return all;
+}
+
+// The cuts of a neighbour, with what they say of this view.
+template <class R>
+void DepthTwo<R>::take_over(View<R>& view, std::size_t outer, const KnownCuts& from, bool fewer,
+                            const RowWeights& w, std::vector<KnownCut>& cuts) const {
+  const std::int32_t rows = static_cast<std::int32_t>(view.rows()),
+                     apart = std::abs(rows - from.rows);
+  const R* sorted = view.sorted(outer);
+  for (std::uint32_t i = from.of[outer].first; i < from.of[outer].second; ++i) {
+    const KnownCuts::Kept& kept = from.cuts[i];
+    KnownCut known{kept.bound, kept.rows_left, kept.left, kept.right, kept.load_left};
+    const std::int32_t first = fewer ? known.rows_left : std::max(0, known.rows_left - apart),
+                       last = fewer ? known.rows_left + apart : std::min(rows, known.rows_left);
+    const std::int32_t cut = static_cast<std::int32_t>(
+        std::lower_bound(sorted + first, sorted + last, static_cast<R>(known.bound)) - sorted);
+    if (cut == 0 || cut == rows) continue;
+    if (!fewer) {
+      known.left -= known.load_left - w.between(0, cut);
+      known.right -= from.load - known.load_left - w.between(cut, rows);
+    }
+    known.rows_left = cut;
+    known.load_left = w.between(0, cut);
+    cuts.push_back(known);
+  }
+}
+
+// The intervals that neighbours leave open come on the stack. A cut that they do not close is no
+// end of one.
+template <class R>
+void DepthTwo<R>::stack_known(View<R>& view, std::size_t outer, Loss best, const RowWeights& w) {
+  const std::int32_t rows = static_cast<std::int32_t>(view.rows());
+  std::vector<KnownCut>&cuts = known_[0], &more = known_[1];
+  cuts.clear();
+  more.clear();
+  if (near_.fewer) take_over(view, outer, *near_.fewer, true, w, cuts);
+  if (near_.more) take_over(view, outer, *near_.more, false, w, more);
+  const std::size_t middle = cuts.size();
+  cuts.insert(cuts.end(), more.begin(), more.end());
+  std::inplace_merge(
+      cuts.begin(), cuts.begin() + static_cast<long>(middle), cuts.end(),
+      [](const KnownCut& a, const KnownCut& b) { return a.rows_left < b.rows_left; });
+  Loss most = price_;
+  for (KnownCut& c : cuts) c.left = most = std::max(most, c.left);
+  most = price_;
+  for (auto c = cuts.rbegin(); c != cuts.rend(); ++c) c->right = most = std::max(most, c->right);
+  Interval rest{0, rows, price_, whole_.large, whole_.large, price_, 1, 0};
+  for (const KnownCut& c : cuts) {
+    if (c.left + c.right < best || c.rows_left == rest.low) continue;
+    closed_.push_back(c);
+    const Interval before{rest.low, c.rows_left, rest.low_left,   rest.low_right,
+                          c.left,   c.right,     rest.low_record, 0};
+    if (interval_bound(before, w) < best) stack_.push_back(before);
+    rest.low = c.rows_left;
+    rest.low_left = c.left;
+    rest.low_right = c.right;
+    rest.low_record = 0;
+  }
+  rest.high_record = 2;
+  if (interval_bound(rest, w) < best) stack_.push_back(rest);
+}
+
+template <class R>
+void DepthTwo<R>::keep_known(View<R>& view, std::size_t outer, Loss best, const RowWeights& w) {
+  std::sort(closed_.begin(), closed_.end(),
+            [](const KnownCut& a, const KnownCut& b) { return a.bound < b.bound; });
+  KnownCuts& found = *near_.found;
+  const auto first = static_cast<std::uint32_t>(found.cuts.size());
+  const std::int32_t rows = static_cast<std::int32_t>(view.rows());
+  KnownCut low{0, 0, price_, whole_.large, 0};
+  const auto closes = [&](const KnownCut& high) {
+    return interval_bound(Interval{low.rows_left, high.rows_left, low.left, low.right, high.left,
+                                   high.right, 0, 0},
+                          w) >= best;
+  };
+  for (std::size_t i = 0; i < closed_.size(); ++i) {
+    const KnownCut next =
+        i + 1 < closed_.size() ? closed_[i + 1] : KnownCut{0, rows, whole_.large, price_, 0};
+    if (closes(next)) continue;
+    low = closed_[i];
+    const auto narrow = [](Loss x) { return static_cast<std::int32_t>(x); };
+    found.cuts.push_back(
+        {low.bound, low.rows_left, narrow(low.left), narrow(low.right), narrow(low.load_left)});
+  }
+  found.of[outer] = {first, static_cast<std::uint32_t>(found.cuts.size())};
+}
+
+template <class R>
 void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, const Inner& inner, int state,
                                  Loss& best, Loss lower, Hint& found, const Hint* hint) {
   const std::int32_t rows = static_cast<std::int32_t>(view.rows());
@@ -310,7 +404,11 @@ void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, const Inner& 
   record_count_ = 3;
   stack_.clear();
   const auto all = [&](int side) { return inner.must[side] ? whole_.must : whole_.large; };
-  stack_.push_back({0, rows, price_, all(1), all(0), price_, 1, 2});
+  closed_.clear();
+  if (near_.fewer || near_.more)
+    stack_known(view, outer, best, w);
+  else
+    stack_.push_back({0, rows, price_, all(1), all(0), price_, 1, 2});
   while (!stack_.empty() && best > lower) {
     Interval interval = stack_.back();
     stack_.pop_back();
@@ -331,6 +429,9 @@ void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, const Inner& 
       found.feature = static_cast<int>(outer);
       found.bound = view.sorted(outer)[cut - 1] + 1u;
     }
+    if (near_.found)
+      closed_.push_back(
+          {view.sorted(outer)[cut - 1] + 1u, cut, v.large.left, v.large.right, w.between(0, cut)});
     const Interval left{interval.low, cut,         interval.low_left,   interval.low_right,
                         v.large.left, v.any.right, interval.low_record, record};
     const Interval right{cut,           interval.high,       v.any.left,
@@ -340,6 +441,7 @@ void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, const Inner& 
     stack_.push_back(left_first ? right : left);
     stack_.push_back(left_first ? left : right);
   }
+  if (near_.found) keep_known(view, outer, best, w);
 }
 
 // One or both sides split again; if a column must be tested below the cut, either side does.
@@ -363,7 +465,7 @@ std::vector<typename DepthTwo<R>::Inner> DepthTwo<R>::inner_kinds(const Shape& s
 
 template <class R>
 Outcome DepthTwo<R>::solve(View<R>& view, Shape shape, Loss upper, Loss lower, Ask ask,
-                           const Hint* hints, int hint_count) {
+                           const Hint* hints, int hint_count, const Neighbours& near) {
   least_ = ask.least;
   begin(view);
   ++counters_.depth_two;
@@ -391,6 +493,9 @@ Outcome DepthTwo<R>::solve(View<R>& view, Shape shape, Loss upper, Loss lower, A
   const std::vector<Inner> kinds = inner_kinds(shape, false),
                            must_kinds = ask.must ? inner_kinds(shape, true) : kinds;
   const bool by_lanes = best > lower && suits_lanes(view, ask, best);
+  near_ = by_lanes ? Neighbours{} : near;
+  if (near_.found && near_.found->load + 4 * price_ > KnownCuts::kMost) near_.found = nullptr;
+  if (near_.found) near_.found->of.assign(p_, {});
   for (std::size_t i = 0; i < order_.size() && best > lower; ++i) {
     const std::size_t outer = static_cast<std::size_t>(order_[i]);
     const int state = p.after(ask.state, outer);

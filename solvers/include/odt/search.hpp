@@ -54,7 +54,7 @@ class Search {
   // With `memory`, at level 0 the view holds all rows, and answers of depth two are remembered in
   // so many bytes.
   explicit Search(Control& control, std::size_t memory = 0)
-      : control_(control), depth_two_(control, counters), boxes_(memory) {}
+      : control_(control), depth_two_(control, counters), boxes_(memory), near_(memory / 2) {}
 
   // The view has the rows of a leaf.
   Outcome solve(View<R>& view, int level, Shape shape, Loss upper, Loss lower, Ask ask,
@@ -86,6 +86,7 @@ class Search {
   DepthTwo<R> depth_two_;
   std::vector<std::unique_ptr<View<R>>> children_;
   BoxCache boxes_;
+  NearBoxes near_;
   std::vector<std::size_t> path_;  // the features tested above each level
 };
 

@@ -72,8 +72,24 @@ Outcome Search<R>::remembered(View<R>& view, int level, Shape shape, Loss upper,
     if (known->exact) return {known->bound, true, known->plan()};
     lower = std::max(lower, known->bound);
   }
-  Outcome out = depth_two_.solve(view, shape, upper, lower, ask, hints, hint_count);
-  if (kept) boxes_.store(box, out);
+  if (!kept || near_.off()) {
+    Outcome out = depth_two_.solve(view, shape, upper, lower, ask, hints, hint_count);
+    if (kept) boxes_.store(box, out);
+    return out;
+  }
+  const Loss load = depth_two_.load(view);
+  const NearBoxes::Near near = near_.find(box, load, upper);
+  if (near.bound >= upper) {
+    ++counters.pruned_lower;
+    return {near.bound, false, {}};
+  }
+  KnownCuts cuts;
+  cuts.rows = static_cast<std::int32_t>(view.rows());
+  cuts.load = load;
+  Outcome out = depth_two_.solve(view, shape, upper, std::max(lower, near.bound), ask, hints,
+                                 hint_count, {near.fewer, near.more, &cuts});
+  near_.store(box, load, out.value, std::move(cuts));
+  boxes_.store(box, out);
   return out;
 }
 
