@@ -158,7 +158,7 @@ def world(rng: random.Random) -> World:
     for k in range(rng.randint(2, 3)):
         pool = [0.0, 1.0, 2.0] if k == 0 and rng.random() < 0.4 else [0.0, 1.0]
         columns[f"x{k}"] = [rng.choice(pool) for _ in range(rows)]
-        if rng.random() < 0.05:
+        if rng.random() < 0.15:
             columns[f"x{k}"][rng.randrange(rows)] = MISSING
     many = rng.choice([1, 1, 2])
     values = [0, 1, 2, 7, 11.5] if rng.random() < 0.5 else [k / 8 for k in range(90)]

@@ -66,10 +66,8 @@ OutputPairs::OutputPairs(const OutputRows& data, std::size_t leaf_rows) : data_(
   least_ = kNothing * total;
   heavy_ = 1e300 / total;
   for (std::uint32_t f = 0; f < features; ++f) {
-    const auto& counts = data.counts[f];
     const std::size_t before = columns_.size();
-    for (std::uint32_t r = 1; r < p.base.distinct[f]; ++r)
-      if (counts[r] > counts[r - 1]) columns_.push_back({f, counts[r] - 1, r});
+    add_columns(f);
     if (columns_.size() > kMost) return;
     if (columns_.size() > before) first_.push_back(before);
   }
@@ -98,6 +96,33 @@ OutputPairs::OutputPairs(const OutputRows& data, std::size_t leaf_rows) : data_(
   ready_ = true;
 }
 
+// The cuts of a feature, and the one between missing cells and the others.
+void OutputPairs::add_columns(std::uint32_t f) {
+  const NumberRules& rules = data_.rules();
+  const auto& counts = data_.counts[f];
+  const bool asked = !rules.missing_low.empty();
+  const std::uint32_t low = asked && rules.missing_low[f] == 0 ? 1 : NumberRules::kNoRank,
+                      high = asked ? rules.missing_high[f] : NumberRules::kNoRank;
+  const std::size_t before = columns_.size();
+  int missing = -1;
+  for (std::uint32_t r = 1; r < data_.problem.base.distinct[f]; ++r) {
+    const bool stands = counts[r] > counts[r - 1];
+    if (!stands && r != low && r != high) continue;
+    if (r == low || r == high) missing = static_cast<int>(columns_.size());
+    columns_.push_back({f, counts[r] - 1, r, stands});
+  }
+  for (std::size_t c = before; c < columns_.size() && missing >= 0; ++c) {
+    columns_[c].missing = missing;
+    guarded_.push_back(c);
+  }
+}
+
+// Whether one side of a column holds missing cells alone, by the weights of rows left of each.
+bool OutputPairs::refused(const double* left, std::size_t column) const {
+  const int missing = columns_[column].missing;
+  return missing >= 0 && !(std::fabs(left[column] - left[missing]) > least_);
+}
+
 // ---- what leaves must hold
 
 void OutputPairs::find_sizes(std::size_t leaf_rows) {
@@ -120,7 +145,6 @@ void OutputPairs::find_sizes(std::size_t leaf_rows) {
 // The conditions on leaves behind strict states, as sizes: false where these are too many.
 bool OutputPairs::find_conditions() {
   const NumberRules& rules = data_.rules();
-  if (!rules.missing_low.empty()) return false;
   std::vector<std::vector<PairSize>> of_rule(rules.leaf_conditions.size());
   for (std::size_t which = 0; which < of_rule.size(); ++which) {
     for (const RowCondition& one : rules.leaf_conditions[which]) {
@@ -171,6 +195,7 @@ void OutputPairs::find_alike() {
 // Whether a column may be tested at a level, whatever the path above tests.
 bool OutputPairs::stands(const Column& column, Place at) const {
   const NumberRules& rules = data_.rules();
+  if (!column.stands) return false;
   return !rules.strict(at.state) ||
          rules.open(column.feature, column.bound - 1, column.bound, at.level);
 }
@@ -248,11 +273,11 @@ void OutputPairs::make_values() {
       of[k] = static_cast<double>(
           p.rules.value[row * static_cast<std::size_t>(p.rules.sums) + k - sums_]);
     for (std::size_t c = 0; c < columns_.size(); ++c)
-      if (data_.cells(columns_[c].feature)[row] <= columns_[c].cell)
+      if (data_.rank(columns_[c].feature, row) < columns_[c].bound)
         masks_[row * blocks + c / kLanes] |= static_cast<std::uint8_t>(1 << (c % kLanes));
     for (std::size_t k = 0; k + 1 < first_.size(); ++k)
       for (std::size_t c = first_[k]; c < first_[k + 1]; ++c)
-        slots_[k * rows + row] += data_.cells(columns_[c].feature)[row] > columns_[c].cell;
+        slots_[k * rows + row] += data_.rank(columns_[c].feature, row) >= columns_[c].bound;
   }
   round_means();
 }

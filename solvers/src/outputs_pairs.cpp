@@ -219,7 +219,12 @@ PairGains OutputPairs::gains(const Side& side, Place at, const Mix& mix, double*
                        asked.data(),
                        asked.size(),
                        out};
-  return pair_gains(in, tangents_);
+  PairGains most = pair_gains(in, tangents_);
+  if (guarded_.empty() || !data_.rules().strict(at.state)) return most;
+  for (std::size_t c : guarded_)
+    if (refused(side.left, c)) out[c] = -kUnbounded;
+  most.sized = *std::max_element(out, out + stride_);
+  return most;
 }
 
 double OutputPairs::largest(const double* gains, const double* added) const {
@@ -273,7 +278,7 @@ void OutputPairs::scan(const Table& table, Place at, const Mix& mix, Scan& out) 
   out.free = std::max(own(table.all, mix) - leaf_gain(table.all, mix), price);
   out.least = leaf_holds(table.all, state) ? out.free : kUnbounded;
   out.column = -1;
-  const bool splits = may_split(table.all, state);
+  const bool splits = may_split(table.all, state), strict = data_.rules().strict(state);
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const int next = data_.rules().after(state, columns_[c].feature);
     if (next < 0 || !parts_rows(table, c) || !stands(columns_[c], at)) continue;
@@ -289,7 +294,8 @@ void OutputPairs::scan(const Table& table, Place at, const Mix& mix, Scan& out) 
         most.sized = -kUnbounded;
       }
       if (leaf_holds(side_.all, next)) most.sized = std::max(most.sized, leaf);
-      if (splits) (s == 0 ? out.low : out.high)[c] = std::max(rows - most.sized, price);
+      if (splits && !(strict && refused(table.ones.data(), c)))
+        (s == 0 ? out.low : out.high)[c] = std::max(rows - most.sized, price);
     }
     out.free = std::min(out.free, free);
     if (out.low[c] + out.high[c] < out.least) {

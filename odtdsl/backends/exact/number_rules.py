@@ -238,7 +238,7 @@ def tells_at_once(core: Core) -> bool:
 
     It meets good ones at once then, and needs none to begin with.
     """
-    if deepest_of(core)[0] > 3 or asks_missing(core) or not all(map(_told_of_pairs, taken(core))):
+    if deepest_of(core)[0] > 3 or not all(map(_told_of_pairs, taken(core))):
         return False
     losses = [stage.loss for stage in core.objective if isinstance(stage, RegressionStage)]
     if any(loss.kind != "squared" for loss in losses) or feasible_set(core) is not None:
@@ -255,12 +255,9 @@ def _told_of_pairs(clause: Clause) -> bool:
 
 def asks_cuts(core: Core) -> bool:
     """Whether levels or missing cells restrict single cuts."""
-    return any(rule.levels is not None for rule in core.filters) or asks_missing(core)
-
-
-def asks_missing(core: Core) -> bool:
-    """Whether a side of missing cells alone is refused to some cuts."""
-    return any(f.kind == "threshold" and f.missing is not None for f in core.families)
+    return any(rule.levels is not None for rule in core.filters) or any(
+        f.kind == "threshold" and f.missing is not None for f in core.families
+    )
 
 
 def asks_rows(core: Core) -> bool:

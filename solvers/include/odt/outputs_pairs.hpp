@@ -49,6 +49,8 @@ class OutputPairs {
 
   struct Column {
     std::uint32_t feature, cell, bound;  // cells up to it, ranks below the bound go left
+    bool stands = true;  // else no split: it only parts missing cells from the others
+    int missing = -1;    // the column that does so, where a side of missing cells alone is refused
   };
   const std::vector<Column>& columns() const { return columns_; }
   // Whether the losses of the model's measures are told from sums as well; those of absolute ones
@@ -133,6 +135,8 @@ class OutputPairs {
   void find_sizes(std::size_t leaf_rows);
   bool find_conditions();
   void find_alike();
+  void add_columns(std::uint32_t feature);
+  bool refused(const double* left, std::size_t column) const;
   bool stands(const Column& column, Place at) const;
   void make_values();
   void round_means();
@@ -182,9 +186,10 @@ class OutputPairs {
   std::vector<PairSize> uniform_;
   std::vector<std::vector<PairSize>> sizes_;
   std::vector<int> counted_;
-  bool told_ = false;         // whether that is all that strict states ask
-  std::vector<char> alike_;   // per state; empty: all
-  std::vector<char> widest_;  // per level: whether all that may stand below may stand there
+  bool told_ = false;                 // whether that is all that strict states ask
+  std::vector<char> alike_;           // per state; empty: all
+  std::vector<char> widest_;          // per level: whether all that may stand below may stand there
+  std::vector<std::size_t> guarded_;  // columns that may be refused
   std::vector<std::vector<std::vector<double>>> allowed_;  // per level, state: 0, minus infinity
   std::vector<std::uint32_t> picked_;
   std::vector<std::size_t> ends_;
