@@ -75,7 +75,9 @@ void Anytime<R>::scan_sums(View<R>& view, const Place& at, Impurity impurity, st
   }
 }
 
-// The same by gini, of two classes whose rows count one each: all sums are whole numbers.
+// The same by gini, of two classes whose rows count one each: all sums are whole numbers. The score
+// is convex in the number of rows of one class that go left, so that a cut between two single rows
+// of the same class is worse than one at an end of their run, and is passed over.
 template <class R>
 void Anytime<R>::scan_classes(View<R>& view, const Place& at, std::size_t segments,
                               Cut* best) const {
@@ -83,24 +85,42 @@ void Anytime<R>::scan_classes(View<R>& view, const Place& at, std::size_t segmen
   const R* sorted = view.sorted(f);
   const std::uint64_t *ones = view.classes(f), *ends = view.ends(f);
   const std::size_t rows = view.rows(), least = static_cast<std::size_t>(least_);
+  const std::size_t words = view.words_to_cut(f);
+  const auto start_of = [&](std::size_t segment) { return rows * segment / segments; };
+  // The first and the last cut of a segment, and of those that leave enough rows, stay.
+  const auto outermost = [&](std::size_t w) {
+    std::uint64_t bits = 0;
+    const auto add = [&](std::size_t i) { bits |= std::uint64_t{i / kBlock == w} << (i % kBlock); };
+    for (std::size_t s = 1; s < segments; ++s) add(start_of(s) - 1), add(start_of(s));
+    if (least > 1 && least < rows) add(least - 1), add(rows - least - 1);
+    return bits;
+  };
+  const auto worth = [&](std::size_t w) {
+    if (!plain()) return ends[w];
+    const std::uint64_t next_end = w + 1 < view.words() ? ends[w + 1] : 0,
+                        next_one = w + 1 < view.words() ? ones[w + 1] : 0;
+    const std::uint64_t before = ends[w] << 1 | (w > 0 ? ends[w - 1] >> 63 : 1),
+                        after = ends[w] >> 1 | next_end << 63,
+                        differ = ones[w] ^ (ones[w] >> 1 | next_one << 63);
+    return ends[w] & (~(before & after) | differ | outermost(w));
+  };
   std::int64_t all = 0, below = 0;  // of class one
   for (std::size_t w = 0; w < view.words(); ++w) all += popcount(ones[w] & valid_bits(rows, w));
   const auto purity = [](std::int64_t count, std::int64_t one) {
     const std::int64_t other = count - one;
     return static_cast<double>(one * one + other * other) / static_cast<double>(count);
   };
-  std::size_t segment = 0, segment_end = rows / segments;
-  for (std::size_t w = 0; w < view.words_to_cut(f); ++w) {
+  std::size_t segment = 0, segment_end = start_of(1);
+  for (std::size_t w = 0; w < words; ++w) {
     std::uint64_t counted = 0;
-    for (std::uint64_t open = ends[w]; open; open &= open - 1) {
+    for (std::uint64_t open = worth(w); open; open &= open - 1) {
       const std::uint64_t upto = open ^ (open - 1);  // the bits up to the next end
       below += popcount(ones[w] & upto & ~counted);
       counted = upto;
       const std::size_t i = w * kBlock + static_cast<std::size_t>(__builtin_ctzll(open));
       if (i + least >= rows) return;
       if (i + 1 < least) continue;
-      while (i >= segment_end && segment + 1 < segments)
-        segment_end = ++segment + 1 == segments ? rows : rows * (segment + 1) / segments;
+      while (i >= segment_end && segment + 1 < segments) segment_end = start_of(++segment + 1);
       const std::int64_t low = static_cast<std::int64_t>(i) + 1;
       const double score =
           purity(low, below) + purity(static_cast<std::int64_t>(rows) - low, all - below);
