@@ -10,8 +10,7 @@ void Control::check() {
       seconds() > options_.time_limit + grace_.load(std::memory_order_relaxed))
     stopped_ = true;
   if (options_.work_limit > 0 && work() > options_.work_limit) stopped_ = true;
-  // Only the calling thread may touch the interpreter.
-  if (options_.interrupted && on_main_thread() && options_.interrupted()) stopped_ = true;
+  look();
   if (options_.outer) options_.outer->check();
   if (stopped_) throw Stop{};
   if (turns) turns->step(lane(), work());

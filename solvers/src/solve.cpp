@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <future>
 #include <stdexcept>
 #include <thread>
 
@@ -179,28 +181,22 @@ class Beside {
   RootAnswer run() {
     control_.shared = &shared_;
     if (!start_.plan.empty()) shared_.offer(start_.value, start_.plan);
-    if (control_.options().threads == 1) control_.turns = &turns_;
-    std::thread other([this] { improve(); });
-    RootAnswer answer;
-    std::exception_ptr failure;
-    try {
-      if (control_.turns) turns_.enter(0);
-      answer = prove(data_, control_, result_, start_);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    control_.stop();
-    turns_.leave();
-    other.join();
+    const Options& o = control_.options();
+    if (o.threads == 1) control_.turns = &turns_;
+    const bool leads = growth(data_.problem, o) > 0;
+    if (control_.turns && leads && !o.elsewhere && !o.outer && !control_.log)
+      lead();
+    else
+      follow();
     control_.shared = nullptr;
     control_.turns = nullptr;
-    if (failure) std::rethrow_exception(failure);
+    if (proof_failure_) std::rethrow_exception(proof_failure_);
     if (failure_) std::rethrow_exception(failure_);
     result_.counters.add(counters_);
-    shared_.take(answer.value, answer.plan);
-    answer.bound = std::max(answer.bound, std::min(lower_, answer.value));
-    answer.complete = answer.complete || answer.value <= answer.bound;
-    return answer;
+    shared_.take(answer_.value, answer_.plan);
+    answer_.bound = std::max(answer_.bound, std::min(lower_, answer_.value));
+    answer_.complete = answer_.complete || answer_.value <= answer_.bound;
+    return answer_;
   }
 
  private:
@@ -225,9 +221,58 @@ class Beside {
                         : options.alone;
   }
 
-  void improve() {
-    Control::mark_worker();
+  // The proof in the calling thread.
+  void follow() {
+    std::thread other([this] {
+      Control::mark_worker();
+      Control::lane() = 1;
+      improve();
+    });
+    prove_in_turn();
+    other.join();
+  }
+
+  // The search beside the proof in the calling thread: where it leads, it often ends all, and
+  // nothing waits for a thread. That of the proof begins with its first turn.
+  void lead() {
+    std::thread proof;
+    std::promise<void> over;
+    turns_.lead_here(
+        [&] {
+          proof = std::thread([&] {
+            Control::mark_worker();
+            prove_in_turn();
+            over.set_value();
+          });
+        },
+        [&] { control_.look(); });
     Control::lane() = 1;
+    improve();
+    Control::lane() = 0;
+    if (proof.joinable()) {
+      std::future<void> end = over.get_future();
+      while (end.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready)
+        control_.look();
+      proof.join();
+    } else if (nothing_left_) {
+      result_.method = "sorted";
+    } else {
+      prove_in_turn();
+    }
+  }
+
+  void prove_in_turn() {
+    try {
+      if (control_.turns) turns_.enter(0);
+      answer_ = prove(data_, control_, result_, start_);
+    } catch (...) {
+      proof_failure_ = std::current_exception();
+    }
+    control_.stop();
+    turns_.leave();
+  }
+
+  void improve() {
     try {
       if (control_.turns)
         turns_.enter(1);
@@ -239,7 +284,8 @@ class Beside {
       improve_tree(data_, control_, counters_, shared_, result_, lower_);
       Loss value = lower_ + 1;
       Plan plan;
-      if (shared_.take(value, plan)) control_.stop();  // nothing is left to improve
+      nothing_left_ = shared_.take(value, plan);
+      if (nothing_left_) control_.stop();
     } catch (const Stop&) {
     } catch (...) {
       failure_ = std::current_exception();
@@ -255,8 +301,10 @@ class Beside {
   SharedBest shared_;
   Turns turns_;
   Counters counters_;
+  RootAnswer answer_ = start_;
   Loss lower_ = 0;
-  std::exception_ptr failure_;
+  bool nothing_left_ = false;  // to improve
+  std::exception_ptr proof_failure_, failure_;
 };
 
 // The start tree, told as the first incumbent.

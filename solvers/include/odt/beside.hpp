@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
+#include <utility>
 
 #include "odt/plan.hpp"
 
@@ -59,10 +62,16 @@ class Turns {
         turn_(lead > 0 ? 1 : 0),
         leading_(lead > 0) {}
 
+  // The lane that leads runs in the calling thread: it calls `begin` before it first gives its turn
+  // away, and `look` now and then while it waits for the next one.
+  void lead_here(std::function<void()> begin, std::function<void()> look) {
+    begin_ = std::move(begin);
+    look_ = std::move(look);
+  }
   // Waits for the first turn of a lane.
   void enter(int lane) {
     std::unique_lock<std::mutex> lock(mutex_);
-    wake_.wait(lock, [&] { return alone_ || turn_ == lane; });
+    wait(lock, lane);
   }
   // Called by the lane whose turn it is.
   void step(int lane, std::uint64_t work) {
@@ -74,6 +83,7 @@ class Turns {
     if (leading_) {
       leading_ = false;
       until_ = work + first_;
+      if (begin_) begin_();
       hand_over(lock, lane);
       return;
     }
@@ -115,11 +125,21 @@ class Turns {
 
  private:
   static constexpr double kClosing = 5;
+  static constexpr std::chrono::milliseconds kLook{50};
 
   // Until it is the lane's turn again.
   void hand_over(std::unique_lock<std::mutex>& lock, int lane) {
     wake_.notify_all();
-    wake_.wait(lock, [&] { return alone_ || turn_ == lane; });
+    wait(lock, lane);
+  }
+  void wait(std::unique_lock<std::mutex>& lock, int lane) {
+    const auto ready = [&] { return alone_ || turn_ == lane; };
+    if (lane == 0 || !look_) return wake_.wait(lock, ready);
+    while (!wake_.wait_for(lock, kLook, ready)) {
+      lock.unlock();
+      look_();
+      lock.lock();
+    }
   }
 
   std::mutex mutex_;
@@ -130,6 +150,7 @@ class Turns {
   std::atomic<std::uint64_t> until_;
   int turn_, favoured_ = 0;
   bool leading_;
+  std::function<void()> begin_, look_;
   std::atomic<bool> alone_{false}, bounded_{false}, closing_{false};
 };
 

@@ -67,6 +67,11 @@ class Control {
   }
 
   void check();
+  // Asks for an interrupt, also while the calling thread waits for others, which stop then. Only
+  // that thread may touch the interpreter.
+  void look() {
+    if (options_.interrupted && on_main_thread() && options_.interrupted()) stopped_ = true;
+  }
 
   // A first tree is grown in any case, unless that takes `kGrace` seconds beyond the limit.
   static constexpr double kGrace = 5;
