@@ -455,7 +455,10 @@ def _classes(
     # A plain error: one label costs nothing, each other 1.
     plain = (by_label.sum(axis=0) == n_labels - 1) & (by_label.max(axis=0) <= 1)
     if (plain | (weights == 0)).all():
-        costs, classes, n_classes = None, by_label.argmin(axis=0), n_labels
+        costs, n_classes = None, n_labels
+        # Of two, a comparison takes a tenth of the time of `argmin`.
+        first = by_label[1] < by_label[0] if n_labels == 2 else by_label.argmin(axis=0)
+        classes = first.astype(np.int64)
     else:
         kinds, classes = np.unique(by_label.T, axis=0, return_inverse=True)
         n_classes = max(len(kinds), n_labels)
