@@ -132,10 +132,10 @@ class Exact(BackEnd):
         if isinstance(core.skeleton, DiagramSkeleton):
             return (START_OF_DIAGRAMS,)
         if core.targets is not None:
-            from odtdsl.backends.exact.number_rules import asks_tree, tells_at_once
+            from odtdsl.backends.exact.number_rules import tells_at_once
             from odtdsl.backends.exact.regression import takes_vectors
 
-            if self.grows(core) or (asks_tree(core) and tells_at_once(core)):
+            if self.grows(core) or tells_at_once(core):
                 return (LATE_START,)
             return (VECTOR_START if takes_vectors(core) else BRIEF_START,)
         if not self.grows(core):
