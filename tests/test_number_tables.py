@@ -310,9 +310,9 @@ def case(seed: int) -> Case:
     while of.depth > 2 and len(of.trees(tuple(range(rows)), of.depth - 1).loss) > 2_000:
         of = replace(of, depth=of.depth - 1)
     found = of.trees(tuple(range(rows)), of.depth)
-    rules = [drawn(rng, of, found) for _ in range(rng.choice([1, 1, 2, 3]))]
+    rules = [drawn(rng, of, found) for _ in range(rng.choice([0, 1, 1, 2, 3]))]
     rules += [sized(rng, of, found) for _ in range(rng.choice([0, 1, 1, 2]))]
-    kept = np.all([holds for _, holds in rules], axis=0)
+    kept = np.all([np.ones(len(found.loss), bool), *(holds for _, holds in rules)], axis=0)
     price = rng.choice([0.0, 0.0, 0.25, -0.25])
     values = found.loss / of.weights.sum() + price * found.leaves
     names = [f"y{t}" for t in range(of.targets.shape[1])]

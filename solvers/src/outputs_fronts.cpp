@@ -269,7 +269,8 @@ void OutputFronts::branch(const OutputNode& node, const OutputAsk& ask, double b
     return by_table(whole, pairs_inside(node), ask, {}, scans_[0], limit(ask, budget), budget,
                     front);
   }
-  if (ask.level > 0 && lane_.pairs().tells(ask.shape, ask.state, node.rows))
+  if (ask.level > 0 && ask.shape.leaves == 4 &&
+      lane_.pairs().tells(ask.shape, ask.state, node.rows))
     return by_pairs(node, ask, budget, front);
   OutputFrontier frontier(data_, node, ask, leaf_rows_);
   OutputFrontier::Span span;

@@ -184,7 +184,8 @@ OutputAnswer OutputLane::of_pairs(const OutputNode& node, const OutputAsk& ask, 
   ++counters_.depth_two;
   control_.poll(pairs_.work(node.rows));
   OutputAnswer answer;
-  answer.least = pairs_.best(node, {ask.state, ask.level}, answer.plan, answer.lower);
+  answer.least =
+      pairs_.best(node, {ask.state, ask.level, ask.shape.leaves}, answer.plan, answer.lower);
   if (answer.least < upper) answer.value = answer.least;
   return answer;
 }

@@ -249,22 +249,36 @@ const double* OutputPairs::allowed(Place of) {
 
 // ---- the best trees
 
+namespace {
+
+// What the sides of a column lose, as a leaf and as the best tree of one level.
+struct Sides {
+  double single[2], best[2];
+  double total(int leaves) const {
+    return leaves > 3 ? best[0] + best[1] : std::min(single[0] + best[1], best[0] + single[1]);
+  }
+};
+
+}  // namespace
+
 // The least of trees under relaxed rules, whose leaves may hold any rows.
-double OutputPairs::relaxed_least(const Table& table, int state) {
+double OutputPairs::relaxed_least(const Table& table, Place at) {
+  const int state = data_.rules().relax(at.state);
   const double price = data_.problem.leaf_price;
   double least = std::max(own(table.all, {}) - leaf_gain(table.all, {}), price);
   gains_.resize(stride_);
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const int next = data_.rules().after(state, columns_[c].feature);
     if (next < 0 || !parts_rows(table, c)) continue;
-    double total = 0;
+    Sides lost;
     for (std::size_t s = 0; s < 2; ++s) {
       enter(table, c, s == 0, true, side_);
-      const double most =
-          std::max(gains(side_, {next}, {}, gains_.data()).free, leaf_gain(side_.all, {}));
-      total += std::max(own(side_.all, {}) - most, price);
+      const double rows = own(side_.all, {}), leaf = leaf_gain(side_.all, {}),
+                   most = gains(side_, {next}, {}, gains_.data()).free;
+      lost.single[s] = std::max(rows - leaf, price);
+      lost.best[s] = std::max(rows - std::max(most, leaf), price);
     }
-    least = std::min(least, total);
+    least = std::min(least, lost.total(at.leaves));
   }
   return least;
 }
@@ -277,34 +291,37 @@ void OutputPairs::scan(const Table& table, Place at, const Mix& mix, Scan& out) 
   out.gains.resize(2 * columns_.size() * stride_);
   out.free = std::max(own(table.all, mix) - leaf_gain(table.all, mix), price);
   out.least = leaf_holds(table.all, state) ? out.free : kUnbounded;
-  out.column = -1;
+  out.column = out.leaf = -1;
   const bool splits = may_split(table.all, state), strict = data_.rules().strict(state);
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const int next = data_.rules().after(state, columns_[c].feature);
     if (next < 0 || !parts_rows(table, c) || !stands(columns_[c], at)) continue;
-    double free = 0;
+    const bool open = splits && !(strict && refused(table.ones.data(), c));
+    Sides free, lost;
     for (std::size_t s = 0; s < 2; ++s) {
       enter(table, c, s == 0, true, side_);
       double* each = &out.gains[(2 * c + s) * stride_];
-      const double rows = own(side_.all, mix), leaf = leaf_gain(side_.all, mix);
+      const double rows = own(side_.all, mix), leaf = leaf_gain(side_.all, mix),
+                   single = std::max(rows - leaf, price);
       PairGains most = gains(side_, {next, at.level + 1}, mix, each);
-      free += std::max(rows - std::max(most.free, leaf), price);
+      free.single[s] = single;
+      free.best[s] = std::min(single, std::max(rows - most.free, price));
       if (!may_split(side_.all, next)) {
         std::fill(each, each + stride_, -kUnbounded);
         most.sized = -kUnbounded;
       }
-      if (leaf_holds(side_.all, next)) most.sized = std::max(most.sized, leaf);
-      if (splits && !(strict && refused(table.ones.data(), c)))
-        (s == 0 ? out.low : out.high)[c] = std::max(rows - most.sized, price);
+      lost.single[s] = leaf_holds(side_.all, next) ? single : kUnbounded;
+      lost.best[s] = std::min(lost.single[s], std::max(rows - most.sized, price));
+      if (open) (s == 0 ? out.low : out.high)[c] = lost.best[s];
     }
-    out.free = std::min(out.free, free);
-    if (out.low[c] + out.high[c] < out.least) {
-      out.least = out.low[c] + out.high[c];
+    out.free = std::min(out.free, free.total(at.leaves));
+    if (open && lost.total(at.leaves) < out.least) {
+      out.least = lost.total(at.leaves);
       out.column = static_cast<int>(c);
+      out.leaf = at.leaves > 3 ? -1 : lost.single[0] + lost.best[1] > out.least ? 1 : 0;
     }
   }
-  if (mix.measure.empty() && !alike(at))
-    out.free = relaxed_least(table, data_.rules().relax(state));
+  if (mix.measure.empty() && !alike(at)) out.free = relaxed_least(table, at);
 }
 
 OutputPairs::Tree OutputPairs::tree(const Table& table, int state, const Mix& mix, const Scan& scan,
@@ -321,7 +338,7 @@ OutputPairs::Tree OutputPairs::tree(const Table& table, int state, const Mix& mi
     enter(table, c, s == 0, true, side_);
     const double* each = gains(scan, c, s == 0);
     const std::size_t g = static_cast<std::size_t>(std::max_element(each, each + stride_) - each);
-    if (!(each[g] > gain(side_.all, next, mix))) {
+    if (s == scan.leaf || !(each[g] > gain(side_.all, next, mix))) {
       add_leaf(side_.all, table.measured, sums);
       continue;
     }

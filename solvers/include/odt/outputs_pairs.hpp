@@ -25,12 +25,14 @@ class OutputPairs {
   bool knows(int state) const { return ready_ && (told_ || !data_.rules().strict(state)); }
   // Whether trees of this shape behind a path in a state are told on so many rows.
   bool tells(Shape shape, int state, std::size_t rows) const {
-    return shape.depth == 2 && shape.leaves == 4 && rows > 1 && knows(state);
+    return shape.depth == 2 && shape.leaves >= 3 && rows > 1 && knows(state);
   }
-  // Where trees of two levels begin: the state of the path above, and the level of the root.
+  // Where trees of two levels begin: the state of the path above, and the level of the root. They
+  // have four leaves at most, or three: then one side is a leaf.
   struct Place {
     int state = 0;
     std::size_t level = 0;
+    int leaves = 4;
   };
   // The least loss above the floor, prices included, and its tree. `free`: that of trees whose
   // leaves and splits may hold any rows.
@@ -94,8 +96,8 @@ class OutputPairs {
     std::vector<double> low, high;
     std::vector<double> gains;  // [column][side][stride]
     double least = kUnbounded;
-    double free = kUnbounded;  // whatever rows leaves and splits hold: no less with more rows
-    int column = -1;
+    double free = kUnbounded;    // whatever rows leaves and splits hold: no less with more rows
+    int column = -1, leaf = -1;  // leaf: the side that is to be one
   };
   void scan(const Table& table, Place at, const Mix& mix, Scan& out);
   // Whether rows with these sums may be a leaf behind a path in a state.
@@ -146,7 +148,7 @@ class OutputPairs {
   const double* allowed(Place at);
   PairGains gains(const Side& side, Place at, const Mix& mix, double* out);
   double least_lost(std::size_t m, const std::vector<double>& all) const;
-  double relaxed_least(const Table& table, int state);
+  double relaxed_least(const Table& table, Place at);
   bool parts_rows(const Table& table, std::size_t column) const {
     const double weight = table.ones[column];
     return weight > least_ && table.all[0] - weight > least_;
