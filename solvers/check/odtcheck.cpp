@@ -154,18 +154,8 @@ struct Checker : Done {
     demand(stump(v, leaf, least) >= target, "a single split loses less than is claimed");
     if (depth == 1) return;
     if (!sampled("TWO")) return;
-    demand(least_two(v, leaf, most_leaves, state, least, alone, target) >= target,
+    demand(two(v, leaf, most_leaves, state, least, alone, target) >= target,
            "a tree of depth two loses less than is claimed");
-  }
-
-  Int least_two(const View& v, const vector<vector<Int>>* leaf, Int most_leaves, int state,
-                Int least, Int alone, Int limit) const {
-    const Int flat = std::min(alone, stump(v, leaf, 1));
-    Int sum = static_cast<Int>(v.rows());
-    for (Index k : v.kind) sum += 2 * p.most[k];
-    if (sum < 32000) return two<std::int16_t>(v, leaf, most_leaves, state, least, flat, limit);
-    if (sum < 2000000000) return two<std::int32_t>(v, leaf, most_leaves, state, least, flat, limit);
-    return two<Int>(v, leaf, most_leaves, state, least, flat, limit);
   }
 
   // For ALL: the least loss of all trees of at most two levels, with leaves of any size, or
@@ -174,7 +164,7 @@ struct Checker : Done {
     const Int alone = leaves(v, 0, false, p.loss, p.price).back();
     const auto leaf = by_feature(v, state);
     limit = std::min({limit, alone, stump(v, leaf.data(), 1)});
-    return least_two(v, leaf.data(), 4, state, 1, alone, limit);
+    return two(v, leaf.data(), 4, state, 1, alone, limit);
   }
 
   // What a leaf on the left, and one on the right, loses at each test that may stand.
@@ -189,12 +179,16 @@ struct Checker : Done {
 
   // TWO: the least loss of a tree of depth two, of at most `most_leaves` leaves, or `target` where
   // none loses less. Tests are tried 32 at a time; those that the stairs close need not be. WHOLE:
-  // what a leaf or a split of all rows loses, `flat`, bounds what one side loses.
-  template <class Value>
-  QUICK Int two(const View& v, const vector<vector<Int>>* leaf, Int most_leaves, int state,
-                Int least, Int flat, Int target) const {
+  // what a leaf, `alone`, or a split of all rows loses bounds what one side loses.
+  Int two(const View& v, const vector<vector<Int>>* leaf, Int most_leaves, int state, Int least,
+          Int alone, Int target) const {
     const bool sized = least > 1;
-    Batch<Value> batch(p, v, least);
+    const Int flat = std::min(alone, stump(v, leaf, 1));
+    Int sum = static_cast<Int>(v.rows());
+    for (Index k : v.kind) sum += 2 * p.most[k];
+    const auto gains_of = sum < 32000        ? gains<std::int16_t>
+                          : sum < 2000000000 ? gains<std::int32_t>
+                                             : gains<Int>;
     // Sums of losses are concave along rows of one kind: the ends of such a run are enough.
     vector<vector<char>> look = v.cut;
     for (size_t g = 0; !sized && g < look.size(); ++g)
@@ -240,30 +234,14 @@ struct Checker : Done {
           }
         }
         if (tests.empty()) break;
-        batch.fill(tests);
-        for (size_t g = 0; g < p.features.size(); ++g)
-          if (p.after(next, g) >= 0) {
-            if (batch.blocks == 1 && !sized)
-              scan_two(batch, g, look[g].data());
-            else
-              scan_many(batch, g, look[g].data());
-          }
-        for (size_t l = 0; l < tests.size(); ++l) {
-          const size_t i = of[l], t = tests[l].t;
+        const Gains found = gains_of(p, v, tests, next, least, look);
+        for (size_t l = 0; l < tests.size(); ++l)
           for (int side = 0; side < 2; ++side) {
-            const Int alone = leaf[side][tests[l].f][t];
-            Int lowest = 0;  // class by class, as in a batch
-            for (size_t k = 0; k < batch.classes; ++k) {
-              const Int sum = batch.total[k * kLanes + l];
-              lowest = std::min(lowest, side ? batch.all[k] - sum : sum);
-            }
-            for (int size = 0; size <= sized; ++size) {
-              const Int two = batch.best[size][side][l];
-              stairs[i].add(size, side, t,
-                            two > 0 ? alone : std::min(alone, alone + p.price + two - lowest));
-            }
+            const Int one = leaf[side][tests[l].f][tests[l].t];
+            for (int size = 0; size <= sized; ++size)
+              stairs[of[l]].add(size, side, tests[l].t,
+                                std::min(one, one + p.price + found.of[size][side][l]));
           }
-        }
         const Int before = target;  // bounds at tests that were tried are what they lose
         for (size_t l = 0; l < tests.size(); ++l)
           target = std::min(target, bound(of[l], tests[l].t));

@@ -159,6 +159,41 @@ WIDE void scan_many(Batch<Value>& b, size_t g, const char* look) {
   }
 }
 
+// What two leaves on a side of a test lose less than one, without the price of one; kLargest where
+// no split of the side may stand.
+struct Gains {
+  Int of[2][2][kLanes];  // [leaves of any size, of the least][side]
+};
+
+// The gains of all tests of the second level, behind each of some tests of the first level.
+template <class Value>
+Gains gains(const Problem& p, const View& v, const vector<Test>& tests, int state, Int least,
+            const vector<vector<char>>& look) {
+  Batch<Value> batch(p, v, least);
+  batch.fill(tests);
+  for (size_t g = 0; g < p.features.size(); ++g) {
+    if (p.after(state, g) < 0) continue;
+    if (batch.blocks == 1 && batch.classes == 1)
+      scan_two(batch, g, look[g].data());
+    else
+      scan_many(batch, g, look[g].data());
+  }
+  Gains found;
+  for (size_t l = 0; l < tests.size(); ++l)
+    for (int side = 0; side < 2; ++side) {
+      Int lowest = 0;  // of one leaf, class by class as in a batch
+      for (size_t k = 0; k < batch.classes; ++k) {
+        const Int sum = batch.total[k * kLanes + l];
+        lowest = std::min(lowest, side ? batch.all[k] - sum : sum);
+      }
+      for (int size = 0; size < 2; ++size) {
+        const Int two = batch.best[size][side][l];
+        found.of[size][side][l] = two > 0 ? kLargest : two - lowest;
+      }
+    }
+  return found;
+}
+
 // What some rows of one kind lose that go left, by class and feature from a first one on: `loss`
 // per class times how many they are. It is added up.
 WIDE void add_left(const std::uint64_t* rows, const Bits& bits, const vector<size_t>& features,
