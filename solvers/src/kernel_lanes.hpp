@@ -215,16 +215,43 @@ void lane_scan_of(const LaneScan& s, LaneGains& out) {
 
 #endif
 
+using EightShorts = int16_t __attribute__((vector_size(16), may_alias));
+
+// The largest of so many gains, none of which counts more than its cap.
+template <size_t J>
+inline int16_t most_of(const int16_t* gain, const int16_t* cap) {
+  EightShorts most = EightShorts{} - 32767;
+  for (size_t j = 0; j < J; j += 8) {
+    const EightShorts g = *reinterpret_cast<const EightShorts*>(gain + j),
+                      c = *reinterpret_cast<const EightShorts*>(cap + j), x = g < c ? g : c;
+    most = most > x ? most : x;
+  }
+  int16_t best[8], half[4];
+  std::memcpy(best, &most, sizeof best);
+  for (size_t i = 0; i < 4; ++i) half[i] = best[i] > best[i + 4] ? best[i] : best[i + 4];
+  for (size_t i = 0; i < 2; ++i) half[i] = half[i] > half[i + 2] ? half[i] : half[i + 2];
+  return half[0] > half[1] ? half[0] : half[1];
+}
+
+template <size_t J>
+void lane_pass(const LaneScan& s, LaneGains& out) {
+  lane_scan_of<J>(s, out);
+  for (size_t c = 0; c < s.cuts; ++c) {
+    out.most_left[c] = most_of<J>(out.left + c * J, s.cap);
+    out.most_right[c] = most_of<J>(out.right + c * J, s.cap);
+  }
+}
+
 void lane_scan_generic(const LaneScan& s, LaneGains& out) {
   switch (s.inner) {
     case 8:
-      return lane_scan_of<8>(s, out);
+      return lane_pass<8>(s, out);
     case 16:
-      return lane_scan_of<16>(s, out);
+      return lane_pass<16>(s, out);
     case 32:
-      return lane_scan_of<32>(s, out);
+      return lane_pass<32>(s, out);
     default:
-      return lane_scan_of<64>(s, out);
+      return lane_pass<64>(s, out);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "odt/near_boxes.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "odt/lanes.hpp"
 
@@ -10,15 +11,15 @@ namespace {
 
 // Bit 0 stays where the range of an entry lies in the given one, bit 1 where it holds that.
 ODT_CLONES void relate(const std::uint32_t* low, const std::uint32_t* high, std::size_t count,
-                       std::uint32_t from, std::uint32_t to, std::uint32_t* relation) {
+                       std::uint32_t from, std::uint32_t to, std::uint8_t* relation) {
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t inside = (low[i] >= from) & (high[i] <= to),
-                        around = (low[i] <= from) & (high[i] >= to);
-    relation[i] &= inside | around << 1;
+    const std::uint8_t inside = (low[i] >= from) & (high[i] <= to),
+                       around = (low[i] <= from) & (high[i] >= to);
+    relation[i] &= static_cast<std::uint8_t>(inside | around << 1);
   }
 }
 
-constexpr std::uint32_t kInside = 1, kAround = 2;
+constexpr std::uint8_t kInside = 1, kAround = 2;
 
 }  // namespace
 
@@ -34,7 +35,15 @@ std::size_t NearBoxes::bytes_of(const KnownCuts& cuts) {
          cuts.cuts.capacity() * sizeof(KnownCut) + cuts.of.capacity() * sizeof(cuts.of[0]);
 }
 
-NearBoxes::Near NearBoxes::find(const Box& box, Loss load, Loss enough) {
+void NearBoxes::Near::add(const Near& other) {
+  bound = std::max(bound, other.bound);
+  if (other.fewer && (!fewer || other.fewer->rows > fewer->rows)) fewer = other.fewer;
+  if (other.more && (!more || other.more->rows < more->rows)) more = other.more;
+}
+
+NearBoxes::Near NearBoxes::find(const Box& box, Loss load, Loss enough) const {
+  constexpr std::size_t kTogether = sizeof(std::uint64_t);
+  alignas(kTogether) std::uint8_t relation[kMost + kTogether];
   Near near;
   const Key key = key_of(box);
   for (const auto& shelves : shelves_) {
@@ -42,20 +51,27 @@ NearBoxes::Near NearBoxes::find(const Box& box, Loss load, Loss enough) {
     if (at == shelves.end()) continue;
     const Shelf& shelf = at->second;
     const std::size_t count = shelf.value.size();
-    relation_.assign(count, kInside | kAround);
+    std::fill(relation, relation + count, kInside | kAround);
+    std::fill(relation + count, relation + count + kTogether, 0);
     for (std::size_t r = 0; r < kRanges && box.ranges[r].feature != ~0u; ++r)
       relate(shelf.low[r].data(), shelf.high[r].data(), count, box.ranges[r].low,
-             box.ranges[r].high, relation_.data());
+             box.ranges[r].high, relation);
     for (std::size_t i = 0; i < count; ++i) {
-      if (relation_[i] == 0) continue;
-      const bool inside = relation_[i] & kInside, around = relation_[i] & kAround;
+      if (relation[i] == 0) {
+        std::uint64_t next;
+        for (std::memcpy(&next, relation + i, kTogether); next == 0 && i + kTogether < count;
+             std::memcpy(&next, relation + i, kTogether))
+          i += kTogether;
+        if (relation[i] == 0) continue;
+      }
+      const bool inside = relation[i] & kInside, around = relation[i] & kAround;
       if (inside) near.bound = std::max(near.bound, shelf.value[i]);
       if (around) near.bound = std::max(near.bound, shelf.value[i] - (shelf.load[i] - load));
       if (near.bound >= enough) return near;
-      const KnownCuts& cuts = shelf.cuts[i];
-      if (cuts.empty()) continue;
-      if (inside && (!near.fewer || cuts.rows > near.fewer->rows)) near.fewer = &cuts;
-      if (around && (!near.more || cuts.rows < near.more->rows)) near.more = &cuts;
+      const std::int32_t rows = shelf.rows[i];
+      if (rows == 0) continue;
+      if (inside && (!near.fewer || rows > near.fewer->rows)) near.fewer = &shelf.cuts[i];
+      if (around && (!near.more || rows < near.more->rows)) near.more = &shelf.cuts[i];
     }
   }
   return near;
@@ -69,6 +85,7 @@ void NearBoxes::put(Shelf& shelf, const Box& box, Loss load, Loss value, KnownCu
     }
     shelf.value.push_back(value);
     shelf.load.push_back(load);
+    shelf.rows.push_back(cuts.empty() ? 0 : cuts.rows);
     shelf.cuts.push_back(std::move(cuts));
     return;
   }
@@ -81,6 +98,7 @@ void NearBoxes::put(Shelf& shelf, const Box& box, Loss load, Loss value, KnownCu
   }
   shelf.value[i] = value;
   shelf.load[i] = load;
+  shelf.rows[i] = cuts.empty() ? 0 : cuts.rows;
   shelf.cuts[i] = std::move(cuts);
 }
 
@@ -95,6 +113,22 @@ void NearBoxes::store(const Box& box, Loss load, Loss value, KnownCuts&& cuts) {
   }
   bytes_ += bytes;
   put(shelves_[0][key_of(box)], box, load, value, std::move(cuts));
+}
+
+void NearBoxes::take(NearBoxes& other) {
+  for (int age = 1; age >= 0; --age) {
+    for (auto& [key, shelf] : other.shelves_[age])
+      for (std::size_t n = 0; n < shelf.value.size(); ++n) {
+        const std::size_t i = (shelf.next + n) % shelf.value.size();
+        Box box;
+        for (std::size_t r = 0; r < kRanges; ++r)
+          box.ranges[r] = {key[r], shelf.low[r][i], shelf.high[r][i]};
+        box.state = static_cast<std::int32_t>(key[kRanges]);
+        store(box, shelf.load[i], shelf.value[i], std::move(shelf.cuts[i]));
+      }
+    other.shelves_[age].clear();
+  }
+  other.bytes_ = 0;
 }
 
 }  // namespace odt

@@ -470,6 +470,9 @@ CASE(lanes_agree_with_sums_row_by_row) {
     }
     s.value = value.data();
     s.ends = ends.data();
+    alignas(64) std::int16_t cap[64];
+    for (auto& c : cap) c = static_cast<std::int16_t>(draw(random, 0, 1) == 1 ? 32767 : -32767);
+    s.cap = cap;
     for (const Kernels* k : all) {
       Aligned<std::uint16_t> rank;
       rank.reserve((positions + 64) * inner);
@@ -478,6 +481,14 @@ CASE(lanes_agree_with_sums_row_by_row) {
       s.rank = rank.data();
       LaneGains gains;
       k->lanes(s, gains);
+      for (std::size_t c = 0; c < s.cuts; ++c) {
+        std::int16_t most[2] = {-32767, -32767};
+        for (std::size_t j = 0; j < inner; ++j) {
+          most[0] = std::max(most[0], std::min(gains.left[c * inner + j], cap[j]));
+          most[1] = std::max(most[1], std::min(gains.right[c * inner + j], cap[j]));
+        }
+        CHECK(gains.most_left[c] == most[0] && gains.most_right[c] == most[1]);
+      }
       for (std::size_t c = 0; c < s.cuts; ++c)
         for (std::size_t j = 0; j < count; ++j) {
           int sum[2] = {0, 0}, gain[2] = {-1 << 30, -1 << 30};

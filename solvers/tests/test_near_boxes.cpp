@@ -5,7 +5,7 @@
 
 #include "check.hpp"
 #include "odt/finish.hpp"
-#include "odt/near_boxes.hpp"
+#include "odt/memory.hpp"
 #include "odt/problem.hpp"
 #include "random_problem.hpp"
 
@@ -89,6 +89,7 @@ Options proof(Random& random, std::size_t memory) {
   options.beside = false;
   options.memory_limit = memory;
   options.isa = static_cast<Isa>(draw(random, 0, 3));
+  options.threads = draw(random, 0, 4) == 0 ? 2 : 1;
   return options;
 }
 
@@ -136,6 +137,57 @@ CASE(many_boxes_take_the_place_of_old_ones) {
   box.ranges[0] = {0, 0, 9};
   CHECK(near.find(box, 10, kInfinite).bound == 0);
   CHECK(NearBoxes(1000).off());
+}
+
+CASE(what_is_taken_is_known) {
+  Random random(64);
+  const auto random_box = [&] {
+    BoxCache::Box box;
+    for (std::uint32_t f = 0; f < 2; ++f) {
+      const auto low = static_cast<std::uint32_t>(draw(random, 0, 9));
+      box.ranges[f] = {f, low, low + static_cast<std::uint32_t>(draw(random, 0, 9))};
+    }
+    return box;
+  };
+  for (int trial = 0; trial < check::trials(200); ++trial) {
+    Memory all(std::size_t{1} << 22), first(std::size_t{1} << 22), second(std::size_t{1} << 22);
+    for (int i = 0; i < 60; ++i) {
+      const BoxCache::Box box = random_box();
+      Outcome out;
+      out.value = draw(random, 0, 50);
+      const Loss load = draw(random, 50, 90);
+      KnownCuts cuts;
+      cuts.rows = draw(random, 1, 90);
+      cuts.cuts.resize(static_cast<std::size_t>(draw(random, 0, 1)));
+      KnownCuts same = cuts;
+      Memory& part = i < 30 ? first : second;
+      part.near.store(box, load, out.value, std::move(cuts));
+      part.boxes.store(box, out);
+      all.near.store(box, load, out.value, std::move(same));
+      all.boxes.store(box, out);
+    }
+    const auto rows = [](const KnownCuts* cuts) { return cuts ? cuts->rows : 0; };
+    const auto compare = [&](const BoxCache::Box& box, const NearBoxes::Near& found) {
+      const NearBoxes::Near near = all.near.find(box, 60, kInfinite);
+      CHECK(near.bound == found.bound);
+      CHECK(rows(near.fewer) == rows(found.fewer) && rows(near.more) == rows(found.more));
+    };
+    std::vector<BoxCache::Box> asked;
+    for (int i = 0; i < 20; ++i) {
+      asked.push_back(random_box());
+      NearBoxes::Near near = first.near.find(asked.back(), 60, kInfinite);
+      near.add(second.near.find(asked.back(), 60, kInfinite));
+      compare(asked.back(), near);
+    }
+    first.take(second);
+    CHECK(second.boxes.size() == 0);
+    for (const BoxCache::Box& box : asked) {
+      compare(box, first.near.find(box, 60, kInfinite));
+      CHECK(second.near.find(box, 60, kInfinite).bound == 0);
+      const BoxCache::Answer *known = first.boxes.find(box), *same = all.boxes.find(box);
+      CHECK(!known == !same && (!known || known->bound == same->bound));
+    }
+  }
 }
 
 CASE(proofs_with_near_boxes_beside_all_trees) {

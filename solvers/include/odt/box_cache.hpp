@@ -61,9 +61,7 @@ class BoxCache {
 
   void store(const Box& box, const Outcome& out) {
     if (off()) return;
-    if (2 * used_ >= entries_.size() && entries_.size() < most_) grow();
-    Entry& entry = entries_[place(box)];
-    used_ += !entry.answer.known;
+    Entry& entry = room_for(box);
     entry.box = box;
     entry.answer = {out.value, true, out.exact, {}, false};
     if (out.plan.empty()) return;
@@ -72,12 +70,27 @@ class BoxCache {
     entry.answer.stump = root.stump;
   }
 
+  // All that another one holds, which is empty then.
+  void take(BoxCache& other) {
+    for (const Entry& entry : other.entries_)
+      if (entry.answer.known && !off()) room_for(entry.box) = entry;
+    other.entries_.clear();
+    other.used_ = 0;
+  }
+
  private:
   struct Entry {
     Box box;
     Answer answer;
   };
   static constexpr std::size_t kFewest = std::size_t{1} << 10;
+
+  Entry& room_for(const Box& box) {
+    if (2 * used_ >= entries_.size() && entries_.size() < most_) grow();
+    Entry& entry = entries_[place(box)];
+    used_ += !entry.answer.known;
+    return entry;
+  }
 
   std::size_t place(const Box& box) const {
     std::uint64_t mixed = static_cast<std::uint64_t>(box.state);

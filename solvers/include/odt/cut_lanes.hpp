@@ -171,20 +171,15 @@ void CutLanes<R>::scan(View<R>& view, std::size_t outer, const std::vector<char>
     s.right_total[c] = static_cast<std::int16_t>(cuts[c].right_total);
   }
   LaneGains gains;
-  data_->kernels.lanes(s, gains);
   // Lanes without an end, or of features that may not be inner ones, do not count.
   alignas(64) std::int16_t cap[kLanes];
   for (std::size_t j = 0; j < inner_; ++j)
     cap[j] = j < features_.size() && open[features_[j]] ? kShort : -kShort;
-  const auto most = [&](const std::int16_t* gain) {
-    std::int16_t best = -kShort;
-    for (std::size_t j = 0; j < inner_; j += 8)
-      for (std::size_t i = j; i < j + 8; ++i) best = std::max(best, std::min(gain[i], cap[i]));
-    return best;
-  };
+  s.cap = cap;
+  data_->kernels.lanes(s, gains);
   for (std::size_t c = 0; c < cuts.size(); ++c) {
-    cuts[c].left = most(gains.left + c * inner_);
-    cuts[c].right = most(gains.right + c * inner_);
+    cuts[c].left = gains.most_left[c];
+    cuts[c].right = gains.most_right[c];
   }
 }
 

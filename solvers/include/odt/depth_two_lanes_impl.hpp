@@ -42,7 +42,11 @@ void DepthTwo<R>::choose_cuts(View<R>& view, std::size_t outer, Loss best, const
     if (open.first <= open.last)
       batch_.push_back({interval, open, 1, (open.last - open.first + 1) / 2});
   }
-  for (std::size_t total = batch_.size(); !batch_.empty() && total < room; ++total) {
+  if (batch_.size() == 1) {  // as below
+    Batched& only = batch_.front();
+    only.cuts = std::min(static_cast<std::int32_t>(room), only.open.last - only.open.first + 1);
+  }
+  for (std::size_t total = batch_.size(); batch_.size() > 1 && total < room; ++total) {
     Batched& widest =
         *std::max_element(batch_.begin(), batch_.end(),
                           [](const Batched& a, const Batched& b) { return a.share < b.share; });
@@ -54,12 +58,17 @@ void DepthTwo<R>::choose_cuts(View<R>& view, std::size_t outer, Loss best, const
     std::int32_t from = b.open.first, found = 0, hinted = 0;
     if (hint)
       hinted = nearest_cut(view.ends(outer), pick(view, outer, b.open, hint), from, b.open.last);
+    const std::int32_t length = b.open.last - b.open.first + 1, parts = b.cuts + 1,
+                       step = length / parts, rest = length % parts;
+    std::int32_t even = b.open.first, over = 0;  // first + length * i / parts
     for (std::int32_t i = 1; i <= b.cuts && from <= b.open.last; ++i) {
-      const std::int32_t length = b.open.last - b.open.first + 1;
-      std::int32_t want = b.open.first + length * i / (b.cuts + 1);
+      even += step;
+      over += rest;
+      if (over >= parts) ++even, over -= parts;
+      std::int32_t want = even;
       // The cut of the hint stands for the one that is asked next to it.
       if (hinted > 0 &&
-          (i == b.cuts || b.open.first + length * (2 * i + 1) / (2 * b.cuts + 2) > hinted)) {
+          (i == b.cuts || b.open.first + length * (2 * i + 1) / (2 * parts) > hinted)) {
         want = hinted;
         hinted = 0;
       }

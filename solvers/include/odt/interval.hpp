@@ -122,7 +122,9 @@ inline std::int32_t nearest_cut(const std::uint64_t* ends, std::int32_t want, st
     }
     return -1;
   };
-  const std::int32_t above = up(want), below = down(want);
+  const std::int32_t above = up(want);
+  if (above == want && want >= first) return want;
+  const std::int32_t below = down(want);
   if (above < 0 || (below > 0 && want - below <= above - want)) return below;
   return above;
 }

@@ -116,10 +116,12 @@ struct LaneScan {
   std::size_t cuts;        // of 64 / inner; entries beyond are to be set, but mean nothing
   std::uint16_t bound[8];  // per cut: ranks below it are on the left
   std::int16_t left_total[8], right_total[8];
+  const std::int16_t* cap;  // per feature, what a gain counts at most
 };
 // [cut * inner + feature]; undefined where a feature has no end.
 struct LaneGains {
   alignas(64) std::int16_t left[64], right[64];
+  std::int16_t most_left[8], most_right[8];  // per cut, of all features, up to the caps
 };
 
 // Bit tables of 0/1 tests: 16 rows a word, word-major, so that a vector register holds the same

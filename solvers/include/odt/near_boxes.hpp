@@ -54,11 +54,14 @@ class NearBoxes {
   struct Near {
     Loss bound = 0;  // no tree on the rows of the box loses less
     const KnownCuts *fewer = nullptr, *more = nullptr;
+    void add(const Near& other);
   };
   // What is near a box whose rows can lose `load`. A bound of `enough` is as good as a larger one.
-  Near find(const Box& box, Loss load, Loss enough);
+  Near find(const Box& box, Loss load, Loss enough) const;
   // No tree on the rows of the box, which can lose `load`, loses less than `value`.
   void store(const Box& box, Loss load, Loss value, KnownCuts&& cuts);
+  // All that another one holds, which is empty then.
+  void take(NearBoxes& other);
 
  private:
   static constexpr std::size_t kRanges = BoxCache::kMostFeatures, kMost = 1024,
@@ -68,6 +71,7 @@ class NearBoxes {
     std::array<std::vector<std::uint32_t>, kRanges> low, high;
     std::vector<Loss> value, load;
     std::vector<KnownCuts> cuts;
+    std::vector<std::int32_t> rows;  // of the cuts; 0: there are none
     std::size_t next = 0;
   };
   using Key = std::array<std::uint32_t, kRanges + 1>;
@@ -79,7 +83,6 @@ class NearBoxes {
   std::size_t most_bytes_, bytes_ = 0;
   // The younger ones first. Once they fill half the memory, they become the older ones.
   std::map<Key, Shelf> shelves_[2];
-  std::vector<std::uint32_t> relation_;
 };
 
 }  // namespace odt

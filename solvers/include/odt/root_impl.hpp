@@ -20,15 +20,13 @@ class Root {
       : data_(data),
         control_(control),
         result_(result),
-        workers_(std::max(1, control.options().threads)) {
+        workers_(std::max(1, control.options().threads)),
+        memory_(most_memory(control.options())) {
     const int threads = std::max(1, control.options().threads);
-    // With several, which of them meets a box first would depend on their speed, and the tree on
-    // it.
-    const std::size_t boxes = threads > 1                      ? 0
-                              : control.options().memory_limit ? control.options().memory_limit / 4
-                                                               : std::size_t{1} << 27;
-    for (int i = 0; i < threads; ++i)
-      searches_.push_back(std::make_unique<Search<R>>(control, boxes));
+    for (int i = 0; i < threads; ++i) {
+      searches_.push_back(std::make_unique<Search<R>>(control));
+      searches_.back()->remember(&memory_, nullptr);
+    }
     if (control.log && threads > 1) control.log->share(threads);
     for (int i = 0; control.log && i < threads; ++i)
       searches_[static_cast<std::size_t>(i)]->keep(control.log->of(i));
@@ -42,14 +40,16 @@ class Root {
     } catch (const Stop&) {
       answer_.complete = control_.close_enough(answer_.value, answer_.bound, data_.loss.offset);
     }
-    for (const auto& search : searches_) {
-      search->counters.cache_entries = search->boxes();
-      result_.counters.add(search->counters);
-    }
+    for (const auto& search : searches_) result_.counters.add(search->counters);
+    result_.counters.cache_entries += memory_.boxes.size();
     return answer_;
   }
 
  private:
+  static std::size_t most_memory(const Options& options) {
+    return options.memory_limit ? options.memory_limit / 4 : std::size_t{1} << 27;
+  }
+
   void deepen() {
     view_.make_root(data_, pairs_fit<R>(data_, control_.options().memory_limit));
     const Problem& p = data_.problem;
@@ -206,6 +206,10 @@ class Root {
     std::vector<CutValue> values(round_);
     std::vector<std::vector<ProofLog::Record>> noted(round_);  // of this node, by several threads
     const bool aside = control_.log && workers() > 1;
+    // With several threads, which of them meets a box first would depend on their speed, and the
+    // tree on it. So each cut of a round remembers by itself, beside what all rounds before did.
+    std::vector<Memory> met(workers() > 1 ? round_ : 0,
+                            Memory(most_memory(control_.options()) / round_));
     for (;;) {
       if (take_over()) set_cutoff();
       const Loss bound = node.bound();
@@ -217,12 +221,15 @@ class Root {
       const auto evaluate = [&](int worker, std::size_t i) {
         Search<R>& search = *searches_[static_cast<std::size_t>(worker)];
         if (aside) search.log()->set_aside(node.logged, &noted[i]);
+        if (!met.empty()) search.remember(&met[i], &memory_);
         values[i] = node.evaluate(search, tasks[i]);
+        search.remember(&memory_, nullptr);
       };
       if (workers() == 1)
         evaluate(0, 0);
       else
         workers_.run(count, evaluate);
+      for (std::size_t i = 0; !met.empty() && i < count; ++i) memory_.take(met[i]);
       for (std::size_t i = 0; aside && i < count; ++i) {  // in the order in which they were merged
         auto& records = control_.log->at(node.logged).records;
         records.insert(records.end(), noted[i].begin(), noted[i].end());
@@ -299,6 +306,7 @@ class Root {
   Control& control_;
   Result& result_;
   Workers workers_;
+  Memory memory_;
   std::vector<std::unique_ptr<Search<R>>> searches_;
   std::size_t round_;
   View<R> view_;

@@ -16,6 +16,7 @@
 
 #include "odt/box_cache.hpp"
 #include "odt/depth_two.hpp"
+#include "odt/memory.hpp"
 #include "odt/proof_log.hpp"
 
 namespace odt {
@@ -54,7 +55,7 @@ class Search {
   // With `memory`, at level 0 the view holds all rows, and answers of depth two are remembered in
   // so many bytes.
   explicit Search(Control& control, std::size_t memory = 0)
-      : control_(control), depth_two_(control, counters), boxes_(memory), near_(memory / 2) {}
+      : control_(control), depth_two_(control, counters), own_(memory) {}
 
   // The view has the rows of a leaf.
   Outcome solve(View<R>& view, int level, Shape shape, Loss upper, Loss lower, Ask ask,
@@ -70,7 +71,11 @@ class Search {
   // Bounds are written down from here on, for a certificate.
   void keep(ProofLog* log) { log_ = log; }
   ProofLog* log() const { return log_; }
-  std::size_t boxes() const { return boxes_.size(); }
+  // From here on answers are remembered there; those in `common` are known too.
+  void remember(Memory* memory, const Memory* common) {
+    memory_ = memory;
+    common_ = common;
+  }
 
   Counters counters;
 
@@ -85,8 +90,9 @@ class Search {
   ProofLog* log_ = nullptr;
   DepthTwo<R> depth_two_;
   std::vector<std::unique_ptr<View<R>>> children_;
-  BoxCache boxes_;
-  NearBoxes near_;
+  Memory own_;
+  Memory* memory_ = &own_;
+  const Memory* common_ = nullptr;
   std::vector<std::size_t> path_;  // the features tested above each level
 };
 

@@ -64,21 +64,24 @@ template <class R>
 Outcome Search<R>::remembered(View<R>& view, int level, Shape shape, Loss upper, Loss lower,
                               Ask ask, const Hint* hints, int hint_count) {
   BoxCache::Box box;
-  const bool kept = !boxes_.off() && level > 0 && shape.leaves == 4 && ask.least == 1 &&
+  const bool kept = !memory_->boxes.off() && level > 0 && shape.leaves == 4 && ask.least == 1 &&
                     !ask.must && !view.idle() && box_of(view, level, ask.state, box);
-  if (const BoxCache::Answer* known = kept ? boxes_.find(box) : nullptr) {
+  const BoxCache::Answer* known = kept ? memory_->boxes.find(box) : nullptr;
+  if (!known && kept && common_) known = common_->boxes.find(box);
+  if (known) {
     if (known->exact || known->bound >= upper) ++counters.cache_hits;
     if (known->bound >= upper) return {known->bound, false, {}};
     if (known->exact) return {known->bound, true, known->plan()};
     lower = std::max(lower, known->bound);
   }
-  if (!kept || near_.off()) {
+  if (!kept || memory_->near.off()) {
     Outcome out = depth_two_.solve(view, shape, upper, lower, ask, hints, hint_count);
-    if (kept) boxes_.store(box, out);
+    if (kept) memory_->boxes.store(box, out);
     return out;
   }
   const Loss load = depth_two_.load(view);
-  const NearBoxes::Near near = near_.find(box, load, upper);
+  NearBoxes::Near near = memory_->near.find(box, load, upper);
+  if (common_ && near.bound < upper) near.add(common_->near.find(box, load, upper));
   if (near.bound >= upper) {
     ++counters.pruned_lower;
     return {near.bound, false, {}};
@@ -88,8 +91,8 @@ Outcome Search<R>::remembered(View<R>& view, int level, Shape shape, Loss upper,
   cuts.load = load;
   Outcome out = depth_two_.solve(view, shape, upper, std::max(lower, near.bound), ask, hints,
                                  hint_count, {near.fewer, near.more, &cuts});
-  near_.store(box, load, out.value, std::move(cuts));
-  boxes_.store(box, out);
+  memory_->near.store(box, load, out.value, std::move(cuts));
+  memory_->boxes.store(box, out);
   return out;
 }
 
