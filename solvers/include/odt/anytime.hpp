@@ -16,6 +16,7 @@
 #include "odt/control.hpp"
 #include "odt/depth_two.hpp"
 #include "odt/dice.hpp"
+#include "odt/bottom_trees.hpp"
 #include "odt/few_rows.hpp"
 #include "odt/perfect.hpp"
 #include "odt/root.hpp"
@@ -142,9 +143,9 @@ class Anytime {
   void look_for_perfect();
   Grown::Ptr mend(View<R>& view, const Place& at, const Grown::Ptr& tree, std::uint64_t end);
   Grown::Ptr perfect(View<R>& view, const Place& at, std::uint64_t end);
-  Grown::Ptr grown(const typename Perfect<R>::Two& tree) const;
-  Grown::Ptr grown(const typename Perfect<R>::Three& tree) const;
-  Grown::Ptr grown(const typename Perfect<R>::Stump& stump) const;
+  Grown::Ptr grown(const BottomSplit& split) const;
+  template <class Side>
+  Grown::Ptr grown(const SplitOf<Side>& tree) const;
   std::vector<R> key_of(View<R>& view, const Place& at) const;
   void spare_memory();
   void forget();

@@ -161,21 +161,28 @@ Grown::Ptr Anytime<R>::stump(View<R>& view, const Place& at, bool must) {
 template <class R>
 Grown::Ptr Anytime<R>::few_rows(View<R>& view, Loss upper) {
   typename FewRows<R>::Tree found;
-  if (!few_rows_.solve(view, upper, found)) return nullptr;
-  const auto leaf_of = [&](int label, Loss lost) {
+  return few_rows_.solve(view, upper, found) ? grown(found) : nullptr;
+}
+
+template <class R>
+Grown::Ptr Anytime<R>::grown(const BottomSplit& split) const {
+  Grown::Ptr leaves[2];
+  for (int s = 0; s < (split.feature < 0 ? 1 : 2); ++s) {
     auto leaf = std::make_shared<Grown>();
-    leaf->label = label;
-    leaf->value = lost + price_;
-    return leaf;
-  };
-  const auto side = [&](const typename FewRows<R>::Stump& s) -> Grown::Ptr {
-    if (s.feature < 0) return leaf_of(s.label[0], s.lost[0]);
-    return join({0, static_cast<std::size_t>(s.feature), s.bound}, leaf_of(s.label[0], s.lost[0]),
-                leaf_of(s.label[1], s.lost[1]));
-  };
-  if (found.feature < 0) return side(found.side[0]);
-  return join({0, static_cast<std::size_t>(found.feature), found.bound}, side(found.side[0]),
-              side(found.side[1]));
+    leaf->label = split.label[s];
+    leaf->value = split.lost[s] + price_;
+    leaves[s] = leaf;
+  }
+  if (split.feature < 0) return leaves[0];
+  return join({0, static_cast<std::size_t>(split.feature), split.bound}, leaves[0], leaves[1]);
+}
+
+template <class R>
+template <class Side>
+Grown::Ptr Anytime<R>::grown(const SplitOf<Side>& tree) const {
+  const Grown::Ptr left = grown(tree.side[0]);
+  if (tree.feature < 0) return left;
+  return join({0, static_cast<std::size_t>(tree.feature), tree.bound}, left, grown(tree.side[1]));
 }
 
 template <class R>

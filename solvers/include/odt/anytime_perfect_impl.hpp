@@ -91,30 +91,4 @@ Grown::Ptr Anytime<R>::perfect(View<R>& view, const Place& at, std::uint64_t end
   return nullptr;
 }
 
-template <class R>
-Grown::Ptr Anytime<R>::grown(const typename Perfect<R>::Stump& stump) const {
-  Grown::Ptr leaves[2];
-  for (int s = 0; s < (stump.feature < 0 ? 1 : 2); ++s) {
-    auto leaf = std::make_shared<Grown>();
-    leaf->label = stump.label[s];
-    leaves[s] = leaf;
-  }
-  if (stump.feature < 0) return leaves[0];
-  return join({0, static_cast<std::size_t>(stump.feature), stump.bound}, leaves[0], leaves[1]);
-}
-
-template <class R>
-Grown::Ptr Anytime<R>::grown(const typename Perfect<R>::Two& tree) const {
-  const Grown::Ptr left = grown(tree.side[0]);
-  if (tree.feature < 0) return left;
-  return join({0, static_cast<std::size_t>(tree.feature), tree.bound}, left, grown(tree.side[1]));
-}
-
-template <class R>
-Grown::Ptr Anytime<R>::grown(const typename Perfect<R>::Three& tree) const {
-  const Grown::Ptr left = grown(tree.side[0]);
-  if (tree.feature < 0) return left;
-  return join({0, static_cast<std::size_t>(tree.feature), tree.bound}, left, grown(tree.side[1]));
-}
-
 }  // namespace odt

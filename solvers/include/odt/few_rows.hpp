@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "odt/bottom_trees.hpp"
 #include "odt/control.hpp"
 #include "odt/view.hpp"
 
@@ -16,18 +17,9 @@ namespace odt {
 template <class R>
 class FewRows {
  public:
-  // A leaf (no feature), or a split of two leaves.
-  struct Stump {
-    int feature = -1;
-    std::uint32_t bound = 0;  // ranks below it go left
-    int label[2] = {-1, -1};  // a leaf has the first one only
-    Loss lost[2] = {0, 0};    // without prices
-  };
-  struct Tree {
+  using Stump = BottomSplit;
+  struct Tree : SplitOf<Stump> {
     Loss value = kInfinite;  // with a price per leaf
-    int feature = -1;        // -1: side[0] is the whole tree
-    std::uint32_t bound = 0;
-    Stump side[2];
   };
   static constexpr std::size_t kMostRows = 192;
 
@@ -287,7 +279,7 @@ long FewRows<R>::pick(const Interval& i, Loss best) const {
 
 // The split of some rows into two leaves, or the leaf, that is known to reach a value.
 template <class R>
-typename FewRows<R>::Stump FewRows<R>::stump(const std::uint64_t* rows, Loss value) const {
+BottomSplit FewRows<R>::stump(const std::uint64_t* rows, Loss value) const {
   Stump best;
   Loss least = kInfinite;
   const auto take = [&](const std::uint64_t* left, int feature, std::uint32_t bound) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "odt/aligned.hpp"
+#include "odt/bottom_trees.hpp"
 #include "odt/control.hpp"
 #include "odt/interval.hpp"
 #include "odt/view.hpp"
@@ -22,21 +23,9 @@ namespace odt {
 template <class R>
 class Perfect {
  public:
-  // A leaf (no feature), or a split of two leaves.
-  struct Stump {
-    int feature = -1;
-    std::uint32_t bound = 0;  // ranks below it go left
-    int label[2] = {-1, -1};  // a leaf has the first one only
-  };
-  // Without a feature, side[0] is the whole tree.
-  template <class Side>
-  struct Split {
-    int feature = -1;
-    std::uint32_t bound = 0;
-    Side side[2];
-  };
-  using Two = Split<Stump>;
-  using Three = Split<Two>;
+  using Stump = BottomSplit;
+  using Two = SplitOf<Stump>;
+  using Three = SplitOf<Two>;
 
   // All errors count alike, each cut may stand, leaves may hold one row and cost nothing.
   static bool suits(const Dataset& data);
@@ -150,7 +139,7 @@ inline bool Perfect<R>::Spread<N>::add(int of, const Ranks* row) {
 
 template <class R>
 template <int N>
-typename Perfect<R>::Stump Perfect<R>::stump(const Spread<N>& spread) const {
+BottomSplit Perfect<R>::stump(const Spread<N>& spread) const {
   Stump made;
   made.label[0] = spread.label[0];
   if (spread.label[1] < 0) return made;
@@ -190,8 +179,8 @@ bool Perfect<R>::cut(View<R>& view, const Part& part, std::size_t f, std::uint32
 
 template <class R>
 template <int N>
-typename Perfect<R>::Stump Perfect<R>::side(View<R>& view, const Part& part, std::size_t f,
-                                            std::uint32_t bound, bool left) {
+BottomSplit Perfect<R>::side(View<R>& view, const Part& part, std::size_t f, std::uint32_t bound,
+                             bool left) {
   const std::uint32_t *order = view.order(f), *rank = p_.ranks(f);
   Spread<N> spread;
   for (std::size_t i = 0; i < view.rows(); ++i)
