@@ -55,7 +55,7 @@ MOST_RELAXED = 2_000
 """Relaxed states; with more, one stands for all of them, which allows everything."""
 
 
-MOST_TOLD, MOST_TOLD_CELLS = 256, 2**22
+MOST_TOLD, MOST_TOLD_CELLS = 512, 2**22
 """Tests, and rows times tests, whose pairs the engine adds up."""
 
 

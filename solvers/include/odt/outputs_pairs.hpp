@@ -23,9 +23,11 @@ class OutputPairs {
   bool ready() const { return ready_; }
   // Whether all is known of what a path in a state, and those behind it, ask of leaves and splits.
   bool knows(int state) const { return ready_ && (told_ || !data_.rules().strict(state)); }
-  // Whether trees of this shape behind a path in a state are told on so many rows.
+  // Whether trees of this shape behind a path in a state are told on so many rows. On few rows,
+  // most of many cuts part nothing.
   bool tells(Shape shape, int state, std::size_t rows) const {
-    return shape.depth == 2 && shape.leaves >= 3 && rows > 1 && knows(state);
+    const bool soon = columns_.size() <= kMany || 2 * rows >= columns_.size();
+    return shape.depth == 2 && shape.leaves >= 3 && rows > 1 && soon && knows(state);
   }
   // Where trees of two levels begin: the state of the path above, and the level of the root. They
   // have four leaves at most, or three: then one side is a leaf.
@@ -165,8 +167,8 @@ class OutputPairs {
   }
   static std::size_t at(int state) { return static_cast<std::size_t>(state); }
 
-  static constexpr std::size_t kMost = 256, kMostCells = std::size_t{1} << 22, kMostMeasures = 4,
-                               kMostSizes = 6;
+  static constexpr std::size_t kMost = 512, kMany = 256, kMostCells = std::size_t{1} << 22,
+                               kMostMeasures = 4, kMostSizes = 6;
 
   const OutputRows& data_;
   bool ready_ = false, measured_ = false, tangents_ = false;
