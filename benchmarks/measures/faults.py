@@ -205,10 +205,10 @@ FAULTS = (
         "entry.answer = {out.value + (FAULT && !out.exact), true, out.exact, {}, false};",
     ),
     Fault(
-        "a box around bounds one inside by all that it loses",
+        "a box around bounds one inside by two more than it may",
         NEAR_BOXES,
-        "shelf.value[i] - (shelf.load[i] - load));",
-        "shelf.value[i] - (FAULT ? 0 : shelf.load[i] - load));",
+        "if (around != kNone) bound = std::max(bound, load + around);",
+        "if (around != kNone) bound = std::max(bound, load + around + 2 * FAULT);",
     ),
     Fault(
         "cuts of a box around bound those of one inside as they are",

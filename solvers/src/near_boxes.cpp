@@ -1,7 +1,7 @@
 #include "odt/near_boxes.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <limits>
 
 #include "odt/lanes.hpp"
 
@@ -9,17 +9,42 @@ namespace odt {
 
 namespace {
 
-// Bit 0 stays where the range of an entry lies in the given one, bit 1 where it holds that.
+// Bit 0 says that the range of an entry lies in the given one, bit 1 that it holds that.
+ODT_INLINE std::uint32_t related(std::uint32_t low, std::uint32_t high, std::uint32_t from,
+                                 std::uint32_t to) {
+  const std::uint32_t inside = (low >= from) & (high <= to), around = (low <= from) & (high >= to);
+  return inside | around << 1;
+}
 ODT_CLONES void relate(const std::uint32_t* low, const std::uint32_t* high, std::size_t count,
-                       std::uint32_t from, std::uint32_t to, std::uint8_t* relation) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint8_t inside = (low[i] >= from) & (high[i] <= to),
-                       around = (low[i] <= from) & (high[i] >= to);
-    relation[i] &= static_cast<std::uint8_t>(inside | around << 1);
-  }
+                       std::uint32_t from, std::uint32_t to, std::uint32_t* relation) {
+  for (std::size_t i = 0; i < count; ++i) relation[i] = related(low[i], high[i], from, to);
+}
+// Bits stay where this holds as well.
+ODT_CLONES void relate_too(const std::uint32_t* low, const std::uint32_t* high, std::size_t count,
+                           std::uint32_t from, std::uint32_t to, std::uint32_t* relation) {
+  for (std::size_t i = 0; i < count; ++i) relation[i] &= related(low[i], high[i], from, to);
 }
 
-constexpr std::uint8_t kInside = 1, kAround = 2;
+constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::min();
+
+// The largest of some numbers where a bit is set, or else the least that there is.
+ODT_CLONES std::int32_t largest(const std::uint32_t* relation, std::uint32_t bit,
+                                const std::int32_t* of, std::size_t count) {
+  constexpr std::size_t kTogether = 16;
+  std::int32_t most[kTogether];
+  std::fill(most, most + kTogether, kNone);
+  std::size_t i = 0;
+  for (; i + kTogether <= count; i += kTogether)
+    for (std::size_t j = 0; j < kTogether; ++j) {
+      const std::int32_t value = of[i + j], here = relation[i + j] & bit ? value : kNone;
+      most[j] = most[j] > here ? most[j] : here;
+    }
+  for (; i < count; ++i)
+    if (relation[i] & bit) most[0] = std::max(most[0], of[i]);
+  return *std::max_element(most, most + kTogether);
+}
+
+constexpr std::uint32_t kInside = 1, kAround = 2;
 
 }  // namespace
 
@@ -35,46 +60,52 @@ std::size_t NearBoxes::bytes_of(const KnownCuts& cuts) {
          cuts.cuts.capacity() * sizeof(KnownCut) + cuts.of.capacity() * sizeof(cuts.of[0]);
 }
 
-void NearBoxes::Near::add(const Near& other) {
-  bound = std::max(bound, other.bound);
+const NearBoxes::Shelf* NearBoxes::related(const std::map<Key, Shelf>& shelves, const Box& box,
+                                           Relation& relation) {
+  const auto at = shelves.find(key_of(box));
+  if (at == shelves.end()) return nullptr;
+  const Shelf& shelf = at->second;
+  const std::size_t count = shelf.value.size();
+  for (std::size_t r = 0; r < kRanges && (r == 0 || box.ranges[r].feature != ~0u); ++r)
+    (r == 0 ? relate : relate_too)(shelf.low[r].data(), shelf.high[r].data(), count,
+                                   box.ranges[r].low, box.ranges[r].high, relation.data());
+  return &shelf;
+}
+
+Loss NearBoxes::bound(const Box& box, Loss load, Loss enough) const {
+  Relation relation;
+  Loss bound = 0;
+  for (const auto& shelves : shelves_) {
+    const Shelf* shelf = bound < enough ? related(shelves, box, relation) : nullptr;
+    if (!shelf) continue;
+    const std::size_t count = shelf->value.size();
+    bound = std::max<Loss>(bound, largest(relation.data(), kInside, shelf->value.data(), count));
+    const std::int32_t around = largest(relation.data(), kAround, shelf->margin.data(), count);
+    if (around != kNone) bound = std::max(bound, load + around);
+  }
+  return bound;
+}
+
+void NearBoxes::Cuts::add(const Cuts& other) {
   if (other.fewer && (!fewer || other.fewer->rows > fewer->rows)) fewer = other.fewer;
   if (other.more && (!more || other.more->rows < more->rows)) more = other.more;
 }
 
-NearBoxes::Near NearBoxes::find(const Box& box, Loss load, Loss enough) const {
-  constexpr std::size_t kTogether = sizeof(std::uint64_t);
-  alignas(kTogether) std::uint8_t relation[kMost + kTogether];
-  Near near;
-  const Key key = key_of(box);
+NearBoxes::Cuts NearBoxes::cuts(const Box& box) const {
+  Relation relation;
+  Cuts all;
   for (const auto& shelves : shelves_) {
-    const auto at = shelves.find(key);
-    if (at == shelves.end()) continue;
-    const Shelf& shelf = at->second;
-    const std::size_t count = shelf.value.size();
-    std::fill(relation, relation + count, kInside | kAround);
-    std::fill(relation + count, relation + count + kTogether, 0);
-    for (std::size_t r = 0; r < kRanges && box.ranges[r].feature != ~0u; ++r)
-      relate(shelf.low[r].data(), shelf.high[r].data(), count, box.ranges[r].low,
-             box.ranges[r].high, relation);
-    for (std::size_t i = 0; i < count; ++i) {
-      if (relation[i] == 0) {
-        std::uint64_t next;
-        for (std::memcpy(&next, relation + i, kTogether); next == 0 && i + kTogether < count;
-             std::memcpy(&next, relation + i, kTogether))
-          i += kTogether;
-        if (relation[i] == 0) continue;
-      }
-      const bool inside = relation[i] & kInside, around = relation[i] & kAround;
-      if (inside) near.bound = std::max(near.bound, shelf.value[i]);
-      if (around) near.bound = std::max(near.bound, shelf.value[i] - (shelf.load[i] - load));
-      if (near.bound >= enough) return near;
-      const std::int32_t rows = shelf.rows[i];
+    const Shelf* shelf = related(shelves, box, relation);
+    for (std::size_t i = 0; shelf && i < shelf->rows.size(); ++i) {
+      const std::int32_t rows = relation[i] != 0 ? shelf->rows[i] : 0;
       if (rows == 0) continue;
-      if (inside && (!near.fewer || rows > near.fewer->rows)) near.fewer = &shelf.cuts[i];
-      if (around && (!near.more || rows < near.more->rows)) near.more = &shelf.cuts[i];
+      if ((relation[i] & kInside) && (!all.fewer || rows > all.fewer->rows))
+        all.fewer = &shelf->cuts[i];
+      if ((relation[i] & kAround) && (!all.more || rows < all.more->rows))
+        all.more = &shelf->cuts[i];
     }
   }
-  return near;
+  return all;
 }
 
 void NearBoxes::put(Shelf& shelf, const Box& box, Loss load, Loss value, KnownCuts&& cuts) {
@@ -83,8 +114,8 @@ void NearBoxes::put(Shelf& shelf, const Box& box, Loss load, Loss value, KnownCu
       shelf.low[r].push_back(box.ranges[r].low);
       shelf.high[r].push_back(box.ranges[r].high);
     }
-    shelf.value.push_back(value);
-    shelf.load.push_back(load);
+    shelf.value.push_back(static_cast<std::int32_t>(value));
+    shelf.margin.push_back(static_cast<std::int32_t>(value - load));
     shelf.rows.push_back(cuts.empty() ? 0 : cuts.rows);
     shelf.cuts.push_back(std::move(cuts));
     return;
@@ -96,14 +127,14 @@ void NearBoxes::put(Shelf& shelf, const Box& box, Loss load, Loss value, KnownCu
     shelf.low[r][i] = box.ranges[r].low;
     shelf.high[r][i] = box.ranges[r].high;
   }
-  shelf.value[i] = value;
-  shelf.load[i] = load;
+  shelf.value[i] = static_cast<std::int32_t>(value);
+  shelf.margin[i] = static_cast<std::int32_t>(value - load);
   shelf.rows[i] = cuts.empty() ? 0 : cuts.rows;
   shelf.cuts[i] = std::move(cuts);
 }
 
 void NearBoxes::store(const Box& box, Loss load, Loss value, KnownCuts&& cuts) {
-  if (off()) return;
+  if (off() || !suits(load, value)) return;
   cuts.cuts.shrink_to_fit();
   const std::size_t bytes = bytes_of(cuts);
   if (2 * (bytes_ + bytes) > most_bytes_) {
@@ -124,7 +155,7 @@ void NearBoxes::take(NearBoxes& other) {
         for (std::size_t r = 0; r < kRanges; ++r)
           box.ranges[r] = {key[r], shelf.low[r][i], shelf.high[r][i]};
         box.state = static_cast<std::int32_t>(key[kRanges]);
-        store(box, shelf.load[i], shelf.value[i], std::move(shelf.cuts[i]));
+        store(box, shelf.value[i] - shelf.margin[i], shelf.value[i], std::move(shelf.cuts[i]));
       }
     other.shelves_[age].clear();
   }

@@ -110,11 +110,12 @@ CASE(bounds_of_near_boxes_are_true) {
       if (rows.in.empty()) continue;
       const Problem q = part(p, rows.in);
       const Loss best = Oracle(q).best(), load = load_of(q);
-      const NearBoxes::Near found = near.find(rows.box, load, kInfinite);
-      CHECK(found.bound <= best);
+      const NearBoxes::Cuts found = near.cuts(rows.box);
+      const Loss bound = near.bound(rows.box, load, kInfinite);
+      CHECK(bound <= best);
       if (found.fewer) CHECK(found.fewer->rows <= static_cast<int>(rows.in.size()));
       if (found.more) CHECK(found.more->rows >= static_cast<int>(rows.in.size()));
-      bounded += best > 0 && found.bound == best;
+      bounded += best > 0 && bound == best;
       all += best > 0;
       KnownCuts cuts;
       cuts.rows = static_cast<std::int32_t>(rows.in.size());
@@ -132,10 +133,10 @@ CASE(many_boxes_take_the_place_of_old_ones) {
   for (std::uint32_t i = 0; i < 5000; ++i) {
     box.ranges[0] = {0, 10 * i, 10 * i + 9};
     near.store(box, 10, i, {});
-    CHECK(near.find(box, 10, kInfinite).bound == i);
+    CHECK(near.bound(box, 10, kInfinite) == i);
   }
   box.ranges[0] = {0, 0, 9};
-  CHECK(near.find(box, 10, kInfinite).bound == 0);
+  CHECK(near.bound(box, 10, kInfinite) == 0);
   CHECK(NearBoxes(1000).off());
 }
 
@@ -167,23 +168,26 @@ CASE(what_is_taken_is_known) {
       all.boxes.store(box, out);
     }
     const auto rows = [](const KnownCuts* cuts) { return cuts ? cuts->rows : 0; };
-    const auto compare = [&](const BoxCache::Box& box, const NearBoxes::Near& found) {
-      const NearBoxes::Near near = all.near.find(box, 60, kInfinite);
-      CHECK(near.bound == found.bound);
+    const auto compare = [&](const BoxCache::Box& box, Loss bound, const NearBoxes::Cuts& found) {
+      const NearBoxes::Cuts near = all.near.cuts(box);
+      CHECK(all.near.bound(box, 60, kInfinite) == bound);
       CHECK(rows(near.fewer) == rows(found.fewer) && rows(near.more) == rows(found.more));
     };
     std::vector<BoxCache::Box> asked;
     for (int i = 0; i < 20; ++i) {
       asked.push_back(random_box());
-      NearBoxes::Near near = first.near.find(asked.back(), 60, kInfinite);
-      near.add(second.near.find(asked.back(), 60, kInfinite));
-      compare(asked.back(), near);
+      NearBoxes::Cuts near = first.near.cuts(asked.back());
+      near.add(second.near.cuts(asked.back()));
+      compare(asked.back(),
+              std::max(first.near.bound(asked.back(), 60, kInfinite),
+                       second.near.bound(asked.back(), 60, kInfinite)),
+              near);
     }
     first.take(second);
     CHECK(second.boxes.size() == 0);
     for (const BoxCache::Box& box : asked) {
-      compare(box, first.near.find(box, 60, kInfinite));
-      CHECK(second.near.find(box, 60, kInfinite).bound == 0);
+      compare(box, first.near.bound(box, 60, kInfinite), first.near.cuts(box));
+      CHECK(second.near.bound(box, 60, kInfinite) == 0);
       const BoxCache::Answer *known = first.boxes.find(box), *same = all.boxes.find(box);
       CHECK(!known == !same && (!known || known->bound == same->bound));
     }

@@ -163,6 +163,7 @@ class DepthTwo {
   };
   std::vector<Pending> pending_;
   Neighbours near_;
+  NearBoxes::Cuts neighbours_;
   std::vector<KnownCut> known_[2], closed_;  // `rows_left` is the cut of this view
   Aligned<std::uint64_t> mask_, wide_, window_[2];
   const std::uint64_t* ends_[2] = {nullptr, nullptr};  // where the next scan may cut, per side

@@ -343,8 +343,8 @@ void DepthTwo<R>::stack_known(View<R>& view, std::size_t outer, Loss best, const
   std::vector<KnownCut>&cuts = known_[0], &more = known_[1];
   cuts.clear();
   more.clear();
-  if (near_.fewer) take_over(view, outer, *near_.fewer, true, w, cuts);
-  if (near_.more) take_over(view, outer, *near_.more, false, w, more);
+  if (neighbours_.fewer) take_over(view, outer, *neighbours_.fewer, true, w, cuts);
+  if (neighbours_.more) take_over(view, outer, *neighbours_.more, false, w, more);
   const std::size_t middle = cuts.size();
   cuts.insert(cuts.end(), more.begin(), more.end());
   std::inplace_merge(
@@ -405,7 +405,7 @@ void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, const Inner& 
   stack_.clear();
   const auto all = [&](int side) { return inner.must[side] ? whole_.must : whole_.large; };
   closed_.clear();
-  if (near_.fewer || near_.more)
+  if (neighbours_.fewer || neighbours_.more)
     stack_known(view, outer, best, w);
   else
     stack_.push_back({0, rows, price_, all(1), all(0), price_, 1, 2});
@@ -494,6 +494,7 @@ Outcome DepthTwo<R>::solve(View<R>& view, Shape shape, Loss upper, Loss lower, A
                            must_kinds = ask.must ? inner_kinds(shape, true) : kinds;
   const bool by_lanes = best > lower && suits_lanes(view, ask, best);
   near_ = by_lanes ? Neighbours{} : near;
+  neighbours_ = best > lower ? near_.cuts() : NearBoxes::Cuts{};
   if (near_.found && near_.found->load + 4 * price_ > KnownCuts::kMost) near_.found = nullptr;
   if (near_.found) near_.found->of.assign(p_, {});
   for (std::size_t i = 0; i < order_.size() && best > lower; ++i) {

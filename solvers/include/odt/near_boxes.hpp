@@ -36,13 +36,6 @@ struct KnownCuts {
   bool empty() const { return cuts.empty(); }
 };
 
-// Of the neighbours that are known, those of most and of least rows, and where to write down the
-// cuts that are found.
-struct Neighbours {
-  const KnownCuts *fewer = nullptr, *more = nullptr;
-  KnownCuts* found = nullptr;
-};
-
 class NearBoxes {
  public:
   using Box = BoxCache::Box;
@@ -51,14 +44,17 @@ class NearBoxes {
   explicit NearBoxes(std::size_t bytes) : most_bytes_(bytes) {}
   bool off() const { return most_bytes_ < kFewest; }
 
-  struct Near {
-    Loss bound = 0;  // no tree on the rows of the box loses less
+  // No tree on the rows of the box, which can lose `load`, loses less. A bound of `enough` is as
+  // good as a larger one.
+  Loss bound(const Box& box, Loss load, Loss enough) const;
+  // The cuts of most rows inside the box, and of least rows around it.
+  struct Cuts {
     const KnownCuts *fewer = nullptr, *more = nullptr;
-    void add(const Near& other);
+    void add(const Cuts& other);
   };
-  // What is near a box whose rows can lose `load`. A bound of `enough` is as good as a larger one.
-  Near find(const Box& box, Loss load, Loss enough) const;
-  // No tree on the rows of the box, which can lose `load`, loses less than `value`.
+  Cuts cuts(const Box& box) const;
+  // No tree on the rows of the box, which can lose `load`, loses less than `value`. Larger losses
+  // than suit are left out.
   void store(const Box& box, Loss load, Loss value, KnownCuts&& cuts);
   // All that another one holds, which is empty then.
   void take(NearBoxes& other);
@@ -69,20 +65,41 @@ class NearBoxes {
   // Boxes over the same features, the oldest of many given up for a new one.
   struct Shelf {
     std::array<std::vector<std::uint32_t>, kRanges> low, high;
-    std::vector<Loss> value, load;
+    std::vector<std::int32_t> value, margin;  // the latter less what the rows can lose
     std::vector<KnownCuts> cuts;
     std::vector<std::int32_t> rows;  // of the cuts; 0: there are none
     std::size_t next = 0;
   };
+  static bool suits(Loss load, Loss value) {
+    return load <= KnownCuts::kMost && value <= KnownCuts::kMost;
+  }
   using Key = std::array<std::uint32_t, kRanges + 1>;
   static Key key_of(const Box& box);
   static std::size_t bytes_of(const KnownCuts& cuts);
 
+  // The shelf of a key, if there is one, and how its boxes are related to this one.
+  using Relation = std::array<std::uint32_t, kMost>;
+  static const Shelf* related(const std::map<Key, Shelf>& shelves, const Box& box,
+                              Relation& relation);
   void put(Shelf& shelf, const Box& box, Loss load, Loss value, KnownCuts&& cuts);
 
   std::size_t most_bytes_, bytes_ = 0;
   // The younger ones first. Once they fill half the memory, they become the older ones.
   std::map<Key, Shelf> shelves_[2];
+};
+
+// Where cuts of neighbours are looked up, and where those that are found are written down.
+struct Neighbours {
+  const NearBoxes *own = nullptr, *common = nullptr;
+  const NearBoxes::Box* box = nullptr;
+  KnownCuts* found = nullptr;
+
+  NearBoxes::Cuts cuts() const {
+    NearBoxes::Cuts all;
+    if (own) all = own->cuts(*box);
+    if (common) all.add(common->cuts(*box));
+    return all;
+  }
 };
 
 }  // namespace odt

@@ -80,17 +80,17 @@ Outcome Search<R>::remembered(View<R>& view, int level, Shape shape, Loss upper,
     return out;
   }
   const Loss load = depth_two_.load(view);
-  NearBoxes::Near near = memory_->near.find(box, load, upper);
-  if (common_ && near.bound < upper) near.add(common_->near.find(box, load, upper));
-  if (near.bound >= upper) {
+  lower = std::max(lower, memory_->near.bound(box, load, upper));
+  if (common_ && lower < upper) lower = std::max(lower, common_->near.bound(box, load, upper));
+  if (lower >= upper) {
     ++counters.pruned_lower;
-    return {near.bound, false, {}};
+    return {lower, false, {}};
   }
   KnownCuts cuts;
   cuts.rows = static_cast<std::int32_t>(view.rows());
   cuts.load = load;
-  Outcome out = depth_two_.solve(view, shape, upper, std::max(lower, near.bound), ask, hints,
-                                 hint_count, {near.fewer, near.more, &cuts});
+  Outcome out = depth_two_.solve(view, shape, upper, lower, ask, hints, hint_count,
+                                 {&memory_->near, common_ ? &common_->near : nullptr, &box, &cuts});
   memory_->near.store(box, load, out.value, std::move(cuts));
   memory_->boxes.store(box, out);
   return out;
