@@ -1,6 +1,8 @@
 // Several threads on problems long enough that they meet: the answers are those of one thread.
 // Built with ODT_SANITIZE=thread, every race between them is told.
 #include <cmath>
+#include <stdexcept>
+#include <thread>
 
 #include "check.hpp"
 #include "odt/regression.hpp"
@@ -54,6 +56,44 @@ CASE(threads_stop_together) {
     CHECK(r.bound <= r.value);
     CHECK(!r.tree.empty());
   }
+}
+
+// With one thread the search for good trees leads in the calling thread, and the proof gets one of
+// its own. Only the calling thread is asked for interrupts, also while it waits, and what a
+// callback throws comes out of it, from whichever of the two.
+CASE(a_search_that_leads_runs_in_the_calling_thread) {
+  Problem p = noisy(3, 3000, 800, 2);
+  p.depth = 5;
+  const auto caller = std::this_thread::get_id();
+  for (int most : {1, 5, 40}) {
+    int asked = 0, elsewhere = 0;
+    Options o;
+    o.interrupted = [&] {
+      elsewhere += std::this_thread::get_id() != caller;
+      return ++asked >= most;
+    };
+    const Result r = solve(p, o);
+    CHECK(asked >= most && elsewhere == 0);
+    CHECK(r.status == Status::feasible && !r.tree.empty() && r.bound <= r.value);
+  }
+  for (int told : {1, 2, 4}) {
+    int count = 0;
+    Options o;
+    o.progress = [&](const Incumbent&, const Found&) {
+      if (++count >= told) throw std::runtime_error("told");
+    };
+    bool thrown = false;
+    try {
+      solve(p, o);
+    } catch (const std::runtime_error&) {
+      thrown = true;
+    }
+    CHECK(thrown && count >= told);
+  }
+  // A tree without an error ends it before there is a proof.
+  for (std::size_t i = 0; i < p.rows; ++i) p.label[i] = p.rank[i] < p.distinct[0] / 2;
+  const Result perfect = solve(p, Options{});
+  CHECK(perfect.status == Status::optimal && perfect.value == 0 && perfect.method == "sorted");
 }
 
 CASE(threads_find_the_same_regression_tree) {
