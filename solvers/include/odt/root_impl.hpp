@@ -98,15 +98,15 @@ class Root {
 
   // Refutes small losses first, then larger ones, up to a part of the incumbent's: that takes
   // little of the time of the whole proof, and the bound moves from the first second. What was
-  // cheap is followed by a larger step.
+  // cheap so far is followed by a larger step.
   void rise(Shape shape, double part, double factor, double factor_if_cheap) {
-    constexpr std::uint64_t kCheap = 450000000;
+    constexpr std::uint64_t kCheap = 580000000;
     for (;;) {
       take_over();
       if (best() >= kInfinite) return;
       // Beyond the cutoff nothing is refuted: with a wide gap it lies below that part.
       const Loss upto = std::min(cutoff(), static_cast<Loss>(part * static_cast<double>(best())));
-      const double times = step_work_ < kCheap ? factor_if_cheap : factor;
+      const double times = risen_work_ < kCheap ? factor_if_cheap : factor;
       const Loss target = std::min(
           upto, std::max({lower_ + 1, static_cast<Loss>(times * static_cast<double>(answer_.bound)),
                           best() / 128}));
@@ -121,7 +121,7 @@ class Root {
       node.begin(flat, flat.value, any, nullptr, 0);
       const std::uint64_t began = Control::own_work();
       explore(node, shape, target, true);
-      step_work_ = Control::own_work() - began;
+      risen_work_ += Control::own_work() - began;
       if (node.best() < target) return;
     }
   }
@@ -315,8 +315,8 @@ class Root {
   Loss last_bound_ = 0;
   std::int32_t last_logged_ = -1;
   std::vector<typename Branch<R>::BestCut> best_cuts_;
-  std::uint64_t sent_ = 0;       // cuts that went elsewhere
-  std::uint64_t step_work_ = 0;  // of the last step that raised the bound
+  std::uint64_t sent_ = 0;        // cuts that went elsewhere
+  std::uint64_t risen_work_ = 0;  // of all steps that raised the bound
   RootAnswer answer_;
 };
 
