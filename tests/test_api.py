@@ -104,6 +104,25 @@ print("odtdsl.driver.pipeline" in sys.modules, [name for name in other if name i
     assert run(code) == "True []\n"
 
 
+def test_several_threads_may_solve_before_anything_is_loaded() -> None:
+    code = """
+import threading
+import odtdsl
+rows = {"a": list(range(20)), "y": [0, 1] * 10}
+found = []
+def solve():
+    spec = "data frame target y tree depth <= 2 minimize errors"
+    found.append(odtdsl.solve(spec, frame=rows).status)
+threads = [threading.Thread(target=solve) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(found)
+"""
+    assert run(code) == f"{['optimal'] * 4}\n"
+
+
 def test_all_public_names_are_there_listed_and_no_others() -> None:
     for name in odtdsl.__all__:
         assert getattr(odtdsl, name) is not None

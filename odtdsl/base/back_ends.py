@@ -7,7 +7,6 @@ editor read them.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -152,7 +151,8 @@ class Entry:
     def load(self) -> Any:
         """The class."""
         module, _, kind = self.home.partition(":")
-        return getattr(sys.modules.get(module) or import_module(module), kind)
+        # Not from `sys.modules`, where a module stands while another thread still loads it.
+        return getattr(import_module(module), kind)
 
 
 AUTO = "auto"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from odtdsl.base._engine import *  # noqa: F403
 else:
-    import sys
     from importlib import import_module
 
     from odtdsl.base.diagnostics.model import error
@@ -29,8 +28,8 @@ else:
         if name.startswith("__"):
             raise AttributeError(name)
         try:
-            # A solve asks for a dozen names.
-            return getattr(sys.modules.get(_HOME) or import_module(_HOME), name)
+            # Not from `sys.modules`, where a module stands while another thread still loads it.
+            return getattr(import_module(_HOME), name)
         except ImportError as problem:
             raise _not_built("is not built") from problem
         except AttributeError as problem:

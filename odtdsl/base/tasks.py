@@ -8,7 +8,6 @@ floor imports a task: it finds the part by the kind of target, and so knows no k
 
 from __future__ import annotations
 
-import sys
 from abc import ABC
 from dataclasses import dataclass
 from functools import cache
@@ -29,8 +28,8 @@ class Part(ABC):
         """The part of the task for a kind of target."""
         _, package = tasks()[kind]
         name = f"{package}.{cls.module}"
-        # Loaded but once: a solve asks some dozens of times.
-        found = (sys.modules.get(name) or import_module(name)).PART
+        # Not from `sys.modules`, where a module stands while another thread still loads it.
+        found = import_module(name).PART
         assert isinstance(found, cls), f"{package}.{cls.module} holds a {cls.__name__}"
         return found
 
