@@ -226,7 +226,7 @@ void OutputFronts::leaf(const OutputNode& node, const OutputAsk& ask, double bud
 }
 
 OutputFronts::Key OutputFronts::key_of(const PointSet& set, const OutputAsk& ask) {
-  return {set, ask.shape.depth, ask.shape.leaves, ask.state, context(ask.level)};
+  return {{set, ask.shape.depth, ask.shape.leaves, ask.state}, context(ask.level)};
 }
 
 // What is known of such rows, if that is all below the budget; else null.

@@ -163,7 +163,7 @@ OutputAnswer OutputLane::solve(const OutputNode& node, const OutputAsk& ask, dou
     return answer;
   }
   if (shape.depth == 1 || shape.leaves == 2) return stump(node, ask, single, upper);
-  const Key key{node.set, shape.depth, shape.leaves, ask.state};
+  const SubProblem key{node.set, shape.depth, shape.leaves, ask.state};
   if (ask.level > 0 && recall(key, upper, answer)) return answer;
   if (pairs_.tells(shape, ask.state, node.rows)) {
     answer = of_pairs(node, ask, upper);
@@ -243,7 +243,7 @@ OutputAnswer OutputLane::ruled(const OutputNode& node, const OutputAsk& ask, dou
   return answer;
 }
 
-bool OutputLane::recall(const Key& key, double upper, OutputAnswer& answer) {
+bool OutputLane::recall(const SubProblem& key, double upper, OutputAnswer& answer) {
   const auto at = cache_.find(key);
   if (at == cache_.end()) return false;
   const Entry& known = at->second;
@@ -259,7 +259,7 @@ bool OutputLane::recall(const Key& key, double upper, OutputAnswer& answer) {
   return true;
 }
 
-void OutputLane::remember(const Key& key, const OutputAnswer& answer) {
+void OutputLane::remember(const SubProblem& key, const OutputAnswer& answer) {
   const std::size_t size = sizeof(Entry) + 64 + answer.plan.nodes.size() * sizeof(PlanNode);
   if (cached_ + size >= room_) return;
   Entry& entry = cache_[key];

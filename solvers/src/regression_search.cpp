@@ -11,9 +11,9 @@ const RealOutcome* RegressionCache::find(const PointSet& set, RealAsk ask) const
 
 void RegressionCache::store(const PointSet& set, RealAsk ask, const RealOutcome& outcome) {
   const std::size_t size =
-      sizeof(Key) + sizeof(RealOutcome) + 32 + outcome.plan.nodes.size() * sizeof(PlanNode);
+      sizeof(SubProblem) + sizeof(RealOutcome) + 32 + outcome.plan.nodes.size() * sizeof(PlanNode);
   if (bytes_ + size > limit_) return;
-  const Key key{set, ask.shape.depth, ask.shape.leaves, ask.state};
+  const SubProblem key{set, ask.shape.depth, ask.shape.leaves, ask.state};
   RealOutcome& entry = entries_.try_emplace(key, RealOutcome{0, false, {}}).first->second;
   if (entry.exact || (!outcome.exact && outcome.value <= entry.value)) return;
   bytes_ += size;

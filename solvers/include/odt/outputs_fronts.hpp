@@ -83,20 +83,12 @@ class OutputFronts {
  private:
   using Front = std::shared_ptr<NumberFront>;
   struct Key {
-    PointSet set;
-    int depth, leaves, state, context;
-    bool operator==(const Key& o) const {
-      return set == o.set && depth == o.depth && leaves == o.leaves && state == o.state &&
-             context == o.context;
-    }
+    SubProblem of;
+    int context;
+    bool operator==(const Key& o) const { return of == o.of && context == o.context; }
   };
   struct Hash {
-    std::size_t operator()(const Key& k) const {
-      return static_cast<std::size_t>(k.set.low ^
-                                      static_cast<std::uint64_t>(k.depth * 4096 + k.leaves) *
-                                          0x9e3779b97f4a7c15ULL ^
-                                      static_cast<std::uint64_t>(k.state) * 0xd6e8feb86659fd93ULL);
-    }
+    std::size_t operator()(const Key& k) const { return SubProblem::Hash{}(k.of); }
   };
   struct Known {
     double budget = 0;

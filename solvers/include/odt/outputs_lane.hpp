@@ -87,21 +87,6 @@ class OutputLane {
     double value = kUnbounded, lower = 0, least = 0;
     Plan plan;
   };
-  struct Key {
-    PointSet set;
-    int depth, leaves, state;
-    bool operator==(const Key& o) const {
-      return set == o.set && depth == o.depth && leaves == o.leaves && state == o.state;
-    }
-  };
-  struct Hash {
-    std::size_t operator()(const Key& k) const {
-      const std::uint64_t mark =
-          static_cast<std::uint64_t>(k.depth) << 32 | static_cast<std::uint32_t>(k.leaves);
-      return static_cast<std::size_t>(k.set.low ^ mark * 0x9e3779b97f4a7c15ULL ^
-                                      static_cast<std::uint64_t>(k.state) * 0xd6e8feb86659fd93ULL);
-    }
-  };
   struct Level {
     OutputNode left, right;
   };
@@ -120,8 +105,8 @@ class OutputLane {
   void deeper(const OutputNode& node, const OutputAsk& ask, const OutputFrontier::Span& span,
               std::size_t place, const double most[2], double limit, OutputAnswer sides[2]);
   void branch(const OutputNode& node, const OutputAsk& ask, double upper, OutputAnswer& answer);
-  bool recall(const Key& key, double upper, OutputAnswer& answer);
-  void remember(const Key& key, const OutputAnswer& answer);
+  bool recall(const SubProblem& key, double upper, OutputAnswer& answer);
+  void remember(const SubProblem& key, const OutputAnswer& answer);
 
   const OutputRows& data_;
   const NumberRules& rules_;
@@ -137,7 +122,7 @@ class OutputLane {
   std::vector<std::unique_ptr<Level>> levels_;
   std::vector<char> side_;
   std::vector<double> sums_[2];
-  std::unordered_map<Key, Entry, Hash> cache_;
+  std::unordered_map<SubProblem, Entry, SubProblem::Hash> cache_;
 };
 
 // `sides` as a tree, if it loses less than `limit`: then its value, else infinity.

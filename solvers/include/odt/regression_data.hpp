@@ -43,6 +43,23 @@ struct PointSet {
   bool operator==(const PointSet& o) const { return low == o.low && high == o.high; }
 };
 
+// A sub-problem in a cache: rows, the shape of its tree, the state of the path above.
+struct SubProblem {
+  PointSet set;
+  int depth, leaves, state;
+  bool operator==(const SubProblem& o) const {
+    return set == o.set && depth == o.depth && leaves == o.leaves && state == o.state;
+  }
+  struct Hash {
+    std::size_t operator()(const SubProblem& k) const {
+      const std::uint64_t asked = static_cast<std::uint64_t>(k.depth) << 40 ^
+                                  static_cast<std::uint64_t>(k.leaves) << 20 ^
+                                  static_cast<std::uint64_t>(k.state);
+      return static_cast<std::size_t>(k.set.low ^ asked * 0x9e3779b97f4a7c15ULL);
+    }
+  };
+};
+
 struct RegressionData {
   const RegressionProblem& problem;
   std::size_t points = 0;

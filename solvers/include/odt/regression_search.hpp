@@ -33,23 +33,8 @@ class RegressionCache {
   std::size_t size() const { return entries_.size(); }
 
  private:
-  struct Key {
-    PointSet set;
-    int depth, leaves, state;
-    bool operator==(const Key& o) const {
-      return set == o.set && depth == o.depth && leaves == o.leaves && state == o.state;
-    }
-  };
-  struct Hash {
-    std::size_t operator()(const Key& k) const {
-      const std::uint64_t asked = static_cast<std::uint64_t>(k.depth) << 40 ^
-                                  static_cast<std::uint64_t>(k.leaves) << 20 ^
-                                  static_cast<std::uint64_t>(k.state);
-      return static_cast<std::size_t>(k.set.low ^ asked * 0x9e3779b97f4a7c15ULL);
-    }
-  };
   std::size_t limit_, bytes_ = 0;
-  std::unordered_map<Key, RealOutcome, Hash> entries_;
+  std::unordered_map<SubProblem, RealOutcome, SubProblem::Hash> entries_;
 };
 
 // The cuts of a node that are still open, as spans between known ones.
