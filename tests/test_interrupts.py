@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import signal
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from interrupting import ENOUGH, TASKS, CountingClock, interrupts, looking
 from scale import scaled
 
+from odtdsl.auditor.audit import audit
 from odtdsl.backends.answers import never_worse, unfounded
 from odtdsl.backends.auto import portfolio
 from odtdsl.backends.base import Progress, RawAnswer, StageOutcome, Status
@@ -70,6 +73,16 @@ def test_a_tree_without_error_survives_a_stop_at_any_stage(goal: str) -> None:
         assert result.audit is not None
         assert all(line.holds for line in result.audit.lines)
         assert [stage.value for stage in result.stages] >= least
+
+
+def test_ctrl_c_while_the_answer_is_audited_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def pressed(*given: Any, **named: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return audit(*given, **named)
+
+    monkeypatch.setattr(pipeline, "audit", pressed)
+    result = pipeline.solve(balance("depth then leaves", levels=3))
+    assert (result.status, result.interrupted) == ("optimal", True)
 
 
 def test_a_limit_that_has_passed_leaves_a_tree() -> None:

@@ -205,21 +205,21 @@ def solve(
         given = _given(analysis, core, start)
         course = Course(choice, options.backend, engine)
         answer = course.solve(core, limits, given, told)
-    answer = replace(answer, timeline=tuple(told.timeline))
-    if (memory.full or patience.over) and not asked():  # nobody asked to stop
-        answer = replace(answer, interrupted=False)
-    if pressed():  # perhaps after the search last asked
-        answer = replace(answer, interrupted=True)
-    ended = unused(options)
-    if cluster is not None:
-        ended += cluster.warnings()
-    if answer.status not in ("optimal", "infeasible"):
-        ended += memory.warnings()
-    result = _result(analysis, answered, answer, unpacking, options.seed, began, ended)
-    unpacking.forget()
-    evaluated.cache_clear()
-    asked_for = result.status == "feasible" and not result.interrupted
-    return replace(result, stopped=patience.over) if asked_for else result
+        answer = replace(answer, timeline=tuple(told.timeline))
+        if (memory.full or patience.over) and not asked():  # nobody asked to stop
+            answer = replace(answer, interrupted=False)
+        ended = unused(options)
+        if cluster is not None:
+            ended += cluster.warnings()
+        if answer.status not in ("optimal", "infeasible"):
+            ended += memory.warnings()
+        result = _result(analysis, answered, answer, unpacking, options.seed, began, ended)
+        unpacking.forget()
+        evaluated.cache_clear()
+        if pressed():  # perhaps after the search last asked, or while the answer was made
+            result = replace(result, interrupted=True)
+        asked_for = result.status == "feasible" and not result.interrupted
+        return replace(result, stopped=patience.over) if asked_for else result
 
 
 def _must_be_shared(engine: BackEnd, core: Core, ledger: Ledger | None, analysis: Analysis) -> None:
