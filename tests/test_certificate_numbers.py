@@ -269,3 +269,16 @@ def test_numbers_behind_conditions_on_outputs_are_refused(tmp_path: Path) -> Non
         forged = b"".join(moved)
         path.write_bytes(MAGIC + f"{len(forged)}\n".encode() + forged + steps)
         assert checked(path).returncode == 2
+
+
+def test_a_split_that_a_rule_demands_may_cost_more_than_it_gains(tmp_path: Path) -> None:
+    text = """data frame
+target y: number
+tree depth <= 2, leaves <= 2
+rule r: forall path: uses(b)
+minimize mse + 0.5 * leaves
+"""
+    frame = {"a": [8, 5, 6, 2, 7], "b": [2, 0, 0, 2, 0], "y": [0, 19, 6, 16, 0]}
+    proof = tmp_path / "proof.cert"
+    result = odtdsl.solve(text, frame=frame, using="exact", proof=proof)
+    assert odtdsl.check_proof(proof, text, result, frame=frame)[-1].certified

@@ -247,7 +247,7 @@ def number_certificate(core: Core, depth: int, answer: RawAnswer, limits: Limits
     priced = _price_of_leaves(core, made, answer.model, limits) if target > 0 else None
     if priced is not None:
         at, price = priced
-        rules[at] = floor(price / units.unit)
+        rules[at] = max(0, floor(price / units.unit))  # rules may demand a split that costs more
     return b"".join(varints([depth, max(0, target), *([1, *rules] if target > 0 else [])]))
 
 
