@@ -25,18 +25,18 @@ ODT_CLONES void relate_too(const std::uint32_t* low, const std::uint32_t* high, 
   for (std::size_t i = 0; i < count; ++i) relation[i] &= related(low[i], high[i], from, to);
 }
 
-constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::min();
+constexpr std::int32_t kLowest = std::numeric_limits<std::int32_t>::min();
 
 // The largest of some numbers where a bit is set, or else the least that there is.
 ODT_CLONES std::int32_t largest(const std::uint32_t* relation, std::uint32_t bit,
                                 const std::int32_t* of, std::size_t count) {
   constexpr std::size_t kTogether = 16;
   std::int32_t most[kTogether];
-  std::fill(most, most + kTogether, kNone);
+  std::fill(most, most + kTogether, kLowest);
   std::size_t i = 0;
   for (; i + kTogether <= count; i += kTogether)
     for (std::size_t j = 0; j < kTogether; ++j) {
-      const std::int32_t value = of[i + j], here = relation[i + j] & bit ? value : kNone;
+      const std::int32_t value = of[i + j], here = relation[i + j] & bit ? value : kLowest;
       most[j] = most[j] > here ? most[j] : here;
     }
   for (; i < count; ++i)
@@ -81,7 +81,7 @@ Loss NearBoxes::bound(const Box& box, Loss load, Loss enough) const {
     const std::size_t count = shelf->value.size();
     bound = std::max<Loss>(bound, largest(relation.data(), kInside, shelf->value.data(), count));
     const std::int32_t around = largest(relation.data(), kAround, shelf->margin.data(), count);
-    if (around != kNone) bound = std::max(bound, load + around);
+    if (around != kLowest) bound = std::max(bound, load + around);
   }
   return bound;
 }

@@ -252,7 +252,7 @@ const double* OutputPairs::allowed(Place of) {
 namespace {
 
 // What the sides of a column lose, as a leaf and as the best tree of one level.
-struct Sides {
+struct SideLosses {
   double single[2], best[2];
   double total(int leaves) const {
     return leaves > 3 ? best[0] + best[1] : std::min(single[0] + best[1], best[0] + single[1]);
@@ -270,7 +270,7 @@ double OutputPairs::relaxed_least(const Table& table, Place at) {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const int next = data_.rules().after(state, columns_[c].feature);
     if (next < 0 || !parts_rows(table, c)) continue;
-    Sides lost;
+    SideLosses lost;
     for (std::size_t s = 0; s < 2; ++s) {
       enter(table, c, s == 0, true, side_);
       const double rows = own(side_.all, {}), leaf = leaf_gain(side_.all, {}),
@@ -297,7 +297,7 @@ void OutputPairs::scan(const Table& table, Place at, const Mix& mix, Scan& out) 
     const int next = data_.rules().after(state, columns_[c].feature);
     if (next < 0 || !parts_rows(table, c) || !stands(columns_[c], at)) continue;
     const bool open = splits && !(strict && refused(table.ones.data(), c));
-    Sides free, lost;
+    SideLosses free, lost;
     for (std::size_t s = 0; s < 2; ++s) {
       enter(table, c, s == 0, true, side_);
       double* each = &out.gains[(2 * c + s) * stride_];
