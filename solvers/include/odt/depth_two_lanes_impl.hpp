@@ -56,8 +56,7 @@ void DepthTwo<R>::choose_cuts(View<R>& view, std::size_t outer, Loss best, const
   }
   for (Batched& b : batch_) {
     std::int32_t from = b.open.first, found = 0, hinted = 0;
-    if (hint)
-      hinted = nearest_cut(view.ends(outer), pick(view, outer, b.open, hint), from, b.open.last);
+    if (hint) hinted = pick(view, outer, b.open, hint);
     const std::int32_t length = b.open.last - b.open.first + 1, parts = b.cuts + 1,
                        step = length / parts, rest = length % parts;
     std::int32_t even = b.open.first, over = 0;  // first + length * i / parts
