@@ -139,6 +139,23 @@ def test_what_several_threads_find_is_certified(seed: int, tmp_path: Path) -> No
         assert refused is None or refused.returncode == 1
 
 
+@pytest.mark.parametrize("seed", range(scaled(60, least=8)))
+def test_what_the_search_for_good_trees_ends_is_certified(seed: int, tmp_path: Path) -> None:
+    """A tree that loses no more than rows do which no test parts: often before any proof begins."""
+    path = tmp_path / "a.cert"
+    rng = np.random.default_rng(seed)
+    x = rng.random((int(rng.integers(30, 200)), 3)).round(2)
+    label = (x[:, 0] > 0.4) ^ (x[:, 1] > 0.6)
+    x[:2] = x[2]
+    label[:3] = [False, True, bool(rng.integers(2))]
+    frame: dict[str, Any] = {f"x{i}": x[:, i].tolist() for i in range(3)}
+    frame["y"] = [f"c{int(one)}" for one in label]
+    spec = f"data frame target y: class tree depth <= {4 + seed % 2} minimize errors"
+    result = odtdsl.solve(spec, frame=frame, using="exact", proof=path)
+    assert (result.status, result.objective) == ("optimal", 1)
+    assert checked(path).stdout.endswith("certified: the tree is optimal\n")
+
+
 @pytest.mark.parametrize("seed", range(scaled(40, least=8)))
 def test_the_log_of_several_threads_does_not_depend_on_their_speed(
     seed: int, tmp_path: Path

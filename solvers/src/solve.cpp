@@ -184,7 +184,7 @@ class Beside {
     const Options& o = control_.options();
     if (o.threads == 1) control_.turns = &turns_;
     const bool leads = growth(data_.problem, o) > 0;
-    if (control_.turns && leads && !o.elsewhere && !o.outer && !control_.log)
+    if (control_.turns && leads && !o.elsewhere && !o.outer)
       lead();
     else
       follow();
