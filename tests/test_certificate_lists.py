@@ -408,3 +408,16 @@ def test_bytes_crash_nothing_with_sanitizers(tmp_path: Path) -> None:
         near = [None, "1 error"][seed % 2]
         odtdsl.alternatives(spec, frame=frame, near=near, proof=tmp_path / f"{seed}.cert", most=300)
     damaged(tmp_path, scaled(50_000))
+
+
+def test_a_list_of_trees_of_numbers_is_refused_before_the_search(tmp_path: Path) -> None:
+    """There is none, with or without a certificate."""
+    (tmp_path / "rows.csv").write_text("x,y\n1,1\n2,2\n3,2\n")
+    spec = tmp_path / "s.odt"
+    spec.write_text('data "rows.csv" target y: number tree depth <= 1 minimize mse')
+    words = ("solve", str(spec), "--all-optimal")
+    assert "listed only for class targets" in odt(*words).output
+    told = odt(*words, "--proof", str(tmp_path / "a.cert")).output
+    assert "only trees of classes can be listed" in told
+    assert "omit" not in told
+    assert "only trees of classes can be listed" in odt("plan", str(spec)).output

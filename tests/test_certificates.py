@@ -479,6 +479,37 @@ def test_a_certificate_without_a_feature_a_cut_or_a_row_is_refused(tmp_path: Pat
         odtdsl.check_proof(path, spec, frame=fewer)
 
 
+@pytest.mark.parametrize(
+    ("weight", "rule"),
+    [("weight", ""), ("drop", "rule kept: accuracy(these) >= 60%")],
+)
+def test_another_target_is_seen_where_the_problem_tells_what_rows_lose(
+    weight: str, rule: str, tmp_path: Path
+) -> None:
+    """By what each of them weighs, or by the group it is in."""
+    rng = np.random.default_rng(7)
+    frame: dict[str, Any] = {f"x{i}": rng.integers(0, 9, 30).tolist() for i in range(2)}
+    frame["w"] = rng.integers(1, 4, 30).tolist()
+    frame["y"] = [f"c{k}" for k in rng.integers(0, 2, 30)]
+    spec = (
+        f"data frame target y: class {weight} w"
+        f" group these = x0 >= 4 tree depth <= 2 minimize errors {rule}"
+    )
+    path = tmp_path / "a.cert"
+    result = odtdsl.solve(spec, frame=frame, using="exact", proof=path)
+    assert result.status == "optimal"
+    assert checked(path).stdout.endswith("certified: the tree is optimal\n")
+    beside = Path(f"{path}.csv")
+    head, *rows = beside.read_text().splitlines(keepends=True)
+    assert head.startswith("y,")
+    for at, row in enumerate(rows):
+        other = ("c1" if row.startswith("c0") else "c0") + row[2:]
+        beside.write_text("".join([head, *rows[:at], other, *rows[at + 1 :]]))
+        told = checked(path)
+        assert told.returncode == 1
+        assert "a target is not that of the problem" in told.stdout
+
+
 def damaged(folder: Path, count: int) -> None:
     """Damage the certificates of a folder: no address and no behaviour is undefined."""
     import shutil

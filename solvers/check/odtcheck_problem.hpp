@@ -20,7 +20,8 @@ struct Stage {
   bool zero = false;         // must be 0
   Int price = 0, unit = 1;   // of a leaf; what one step weighs among all stages
   vector<vector<Int>> loss;  // per kind of row and predicted class
-  vector<Index> kind;
+  vector<Index> kind;        // per row
+  vector<Index> of_class;    // per kind that is told
 };
 
 // measure <= at_most, or whether a fact is set. Of a rule one literal must hold.

@@ -234,7 +234,7 @@ Problem read_problem(const string& text) {
     } else if (word == "weights") {
       for (size_t i = 1; i < line.size(); ++i) p.weights.push_back(integer(line[i]));
     } else if (word == "measure" && line.size() == 3) {
-      p.measures.push_back({line[1], false, signed_integer(line[2]), 1, {}, {}});
+      p.measures.push_back({line[1], false, signed_integer(line[2]), 1, {}, {}, {}});
       of = &p.measures;
     } else if (word == "fact" && line.size() >= 3) {
       need(integer(line[1]) < 64, "at most 64 facts");
@@ -249,13 +249,16 @@ Problem read_problem(const string& text) {
       for (size_t i = 1; i < line.size(); ++i)
         p.asks.back().push_back(static_cast<size_t>(integer(line[i])));
     } else if (word == "stage" && line.size() == 4 && (line[2] == "least" || line[2] == "zero")) {
-      p.stages.push_back({line[1], line[2] == "zero", integer(line[3]), 1, {}, {}});
+      p.stages.push_back({line[1], line[2] == "zero", integer(line[3]), 1, {}, {}, {}});
       of = &p.stages;
     } else if (word == "loss" && of) {
       of->back().loss.emplace_back();
       for (size_t i = 1; i < line.size(); ++i)
         of->back().loss.back().push_back(of == &p.stages ? integer(line[i])
                                                          : signed_integer(line[i]));
+    } else if (word == "kinds" && of) {
+      for (size_t i = 1; i < line.size(); ++i)
+        of->back().of_class.push_back(static_cast<Index>(integer(line[i], 1 << 28)));
     } else if (word == "rows" && of) {  // KIND or KINDxCOUNT
       vector<Index>& kind = of->back().kind;
       for (size_t i = 1; i < line.size(); ++i) {
@@ -359,6 +362,21 @@ void rank_feature(Feature& f, const vector<string>& cells) {
   }
 }
 
+// The kinds of rows of a stage or measure. The kind of a row is its class unless it is told; then
+// the rows of a kind are of one class, which their targets must be.
+void find_kinds(const Problem& p, Stage& s, const vector<Index>& label) {
+  const bool told = !s.kind.empty();
+  if (!told) s.kind = label;
+  need(s.kind.size() == p.rows, "a stage or measure needs a kind for each row");
+  for (const auto& loss : s.loss)
+    need(loss.size() == p.classes.size(), "a loss needs an entry per class");
+  for (Index k : s.kind) need(k < s.loss.size(), "a row is of no kind");
+  if (!told || label.empty()) return;
+  need(s.of_class.size() == s.loss.size(), "a kind of rows needs a class");
+  for (size_t i = 0; i < p.rows; ++i)
+    demand(s.of_class[s.kind[i]] == label[i], "a target is not that of the problem");
+}
+
 // Stages stand above each other like the digits of a number: a step of one weighs more than all
 // later ones together can. What a row loses whatever is predicted goes into `base`.
 void stack(Problem& p, const vector<Index>& label, const vector<vector<Int>>& targets, Int worst) {
@@ -367,16 +385,12 @@ void stack(Problem& p, const vector<Index>& label, const vector<vector<Int>>& ta
   Int unit = 1;
   for (size_t s = p.stages.size(); s-- > 0;) {
     Stage& stage = p.stages[s];
-    if (stage.kind.empty()) stage.kind = label;  // the kind of a row is its class
-    need(stage.kind.size() == p.rows, "a stage needs a kind for each row");
-    for (const auto& loss : stage.loss)
-      need(loss.size() == p.classes.size(), "a loss needs an entry per class");
+    find_kinds(p, stage, label);
     need(stage.price < kLargest / (leaves + 1), "a price is too large");
     need(s == 0 || !stage.zero || p.stages[s - 1].zero, "stages that must be 0 come first");
     Int span = stage.price * leaves + worst;
     for (Index k : stage.kind) {
-      need(k < stage.loss.size() && span < kLargest,
-           "a row is of no kind, or losses are too large");
+      need(span < kLargest, "losses are too large");
       span += *std::max_element(stage.loss[k].begin(), stage.loss[k].end());
     }
     need(span < kLargest && unit < kLargest / (span + 1), "the stages together are too large");
@@ -387,13 +401,10 @@ void stack(Problem& p, const vector<Index>& label, const vector<vector<Int>>& ta
   }
   if (p.ruled) p.limit = p.pieces.empty() ? unit : kNoTree;  // above all values
   for (Stage& m : p.measures) {
-    if (m.kind.empty()) m.kind = label;
-    need(m.kind.size() == p.rows, "a measure needs a kind for each row");
+    find_kinds(p, m, label);
     Int span = std::abs(m.price) * leaves;
-    for (const auto& loss : m.loss)
-      need(loss.size() == p.classes.size(), "a measure needs an entry per class");
     for (Index k : m.kind) {
-      need(k < m.loss.size() && span < kLargest, "a row is of no kind, or sums are too large");
+      need(span < kLargest, "sums are too large");
       Int most = 0;
       for (Int x : m.loss[k]) most = std::max(most, std::abs(x));
       span += most;

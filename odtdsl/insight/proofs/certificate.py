@@ -258,7 +258,7 @@ def _told(lines: list[str], odd: list[str]) -> Iterator[str]:
         if word == "measure":
             rule = rest.partition("\t")[0]
         if line in odd:
-            of = f"rule `{printable(rule)}`, " if rule and word in ("loss", "rows") else ""
+            of = f"rule `{printable(rule)}`, " if rule and word in ("loss", "kinds", "rows") else ""
             yield of + printable(line.replace("\t", " ")[:100])
 
 

@@ -39,12 +39,14 @@ def require_covered(core: Core, *, listing: bool = False) -> None:
         what, proven = (
             ("lists of trees of ", "the list complete") if listing else ("", "its answer")
         )
+        all_the_same = f"`exact` proves {proven} all the same: omit `--proof`, or `certify`"
+        found = not listing or core.targets is None  # else there is no list at all
         raise error(
             "P203",
             f"no certificate covers {what}this problem yet",
             notes=reasons,
             helps=(
-                f"`exact` proves {proven} all the same: omit `--proof`, or `certify`",
+                *([all_the_same] if found else []),
                 "what certificates cover: docs/explanation/certificates.md",
             ),
         )
@@ -58,7 +60,7 @@ def uncovered_lists(core: Core) -> tuple[str, ...]:
 
 def _beyond_lists(core: Core) -> Iterator[str]:
     if core.targets is not None:
-        yield "trees of numbers"
+        yield "only trees of classes can be listed"
     elif not isinstance(core.objective[0], DepthStage):  # else the depth is known after the search
         yield from beyond_lists(core)
 

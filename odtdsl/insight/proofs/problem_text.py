@@ -334,9 +334,13 @@ def _losses(core: Core, loss: IntArray) -> Iterator[tuple[str, ...]]:
             for row in table.tolist():
                 yield ("loss", *map(str, row))
             return
-    kinds, of = np.unique(loss, axis=0, return_inverse=True)
-    for row in kinds.tolist():
+    # Rows of a kind are of one class, which the checker compares with their targets.
+    labelled = loss if core.labels is None else np.column_stack((loss, core.labels))
+    kinds, of = np.unique(labelled, axis=0, return_inverse=True)
+    for row in kinds[:, : loss.shape[1]].tolist():
         yield ("loss", *map(str, row))
+    if core.labels is not None:
+        yield ("kinds", *map(str, kinds[:, -1].tolist()))
     yield ("rows", *map(str, of.reshape(-1).tolist()))
 
 
