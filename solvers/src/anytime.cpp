@@ -25,9 +25,9 @@ void improve(const Dataset& data, Control& control, Counters& counters, SharedBe
   const auto told = [&](const Grown::Ptr& tree, Loss value) {
     if (value + data.loss.offset > control.options().upper_bound) return;
     const Plan plan = plan_of(*tree);
-    if (shared.offer(value, plan))
-      control.incumbent(result.timeline, value + data.loss.offset, lower + data.loss.offset,
-                        {&plan});
+    if (!shared.offer(value, plan)) return;
+    if (control.turns) control.turns->found(static_cast<double>(value + data.loss.offset));
+    control.incumbent(result.timeline, value + data.loss.offset, lower + data.loss.offset, {&plan});
   };
   if (p.leaves == 0 && p.must < 0)
     return Anytime<R>(data, control, counters, seed, told).run(p.depth, lower, &shared);

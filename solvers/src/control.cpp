@@ -1,6 +1,7 @@
 #include "odt/control.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace odt {
 
@@ -11,6 +12,10 @@ void Control::check() {
     stopped_ = true;
   if (options_.work_limit > 0 && work() > options_.work_limit) stopped_ = true;
   look();
+  if (withholds_) {
+    std::lock_guard<std::mutex> lock(withholding_);
+    tell_withheld();
+  }
   if (options_.outer) options_.outer->check();
   if (stopped_) throw Stop{};
   if (turns) turns->step(lane(), work());
@@ -28,12 +33,27 @@ void Control::incumbent(std::vector<Incumbent>& timeline, Loss value, Loss bound
 }
 
 void Control::bound(std::vector<Incumbent>& timeline, Loss bound) {
-  const double now = seconds();
-  std::lock_guard<std::mutex> lock(telling_);
-  if (timeline.empty() || bound <= timeline.back().bound || now < told_ + 0.2) return;
-  told_ = now;
-  timeline.push_back({now, timeline.back().value, bound});
-  if (options_.progress) options_.progress(timeline.back(), {});
+  tell_soon([this, &timeline, bound] {
+    std::lock_guard<std::mutex> lock(telling_);
+    if (timeline.empty() || bound <= timeline.back().bound) return;
+    timeline.push_back({seconds(), timeline.back().value, bound});
+    if (options_.progress) options_.progress(timeline.back(), {});
+  });
+}
+
+void Control::tell_soon(std::function<void()> tell) {
+  std::lock_guard<std::mutex> lock(withholding_);
+  withheld_ = std::move(tell);
+  withholds_ = withheld_ != nullptr;
+  tell_withheld();
+}
+
+void Control::tell_withheld() {
+  constexpr double kSoon = 0.2;  // seconds
+  if (!withheld_ || seconds() < told_ + kSoon) return;
+  told_ = seconds();
+  withholds_ = false;
+  std::exchange(withheld_, nullptr)();
 }
 
 }  // namespace odt

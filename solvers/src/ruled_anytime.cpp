@@ -374,7 +374,7 @@ class Rounds {
     const std::uint64_t now = Control::own_work();
     if (best_.value() < last_) improved_at_ = now;
     last_ = best_.value();
-    control_.turns->favour(0, now > 4 * improved_at_ ? 3 : 1);
+    control_.turns->favour_proof(now, improved_at_);
   }
 
   void adopt_best(RuledAnytime<R>& search) {

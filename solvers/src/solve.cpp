@@ -180,7 +180,8 @@ class Beside {
 
   RootAnswer run() {
     control_.shared = &shared_;
-    if (!start_.plan.empty()) shared_.offer(start_.value, start_.plan);
+    if (!start_.plan.empty() && shared_.offer(start_.value, start_.plan))
+      turns_.found(static_cast<double>(start_.value + data_.loss.offset));
     const Options& o = control_.options();
     if (o.threads == 1) control_.turns = &turns_;
     const bool leads = growth(data_.problem, o) > 0;

@@ -468,12 +468,11 @@ void Anytime<R>::share_turns(bool reaching, std::uint64_t improved_at) {
   // Trees of depth four are proven in a second or two where cells are so few.
   constexpr std::size_t kFewCells = std::size_t{1} << 13;
   if (!control_.turns) return;
-  if (p_.rows * p_.features <= kFewCells)
-    control_.turns->favour(0, 5);
-  else if (reaching)
+  const bool few = p_.rows * p_.features <= kFewCells;
+  if (reaching && !few)
     control_.turns->favour(1, 3);
   else
-    control_.turns->favour(0, spent() > 4 * improved_at ? 3 : 1);
+    control_.turns->favour_proof(spent(), improved_at, few ? 5 : 1);
 }
 
 }  // namespace odt

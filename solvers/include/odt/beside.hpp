@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <utility>
 
@@ -87,15 +89,15 @@ class Turns {
       hand_over(lock, lane);
       return;
     }
-    // A lane that took more than its turn, in one long step, gives as much.
-    const double times = closing_                         ? (turn_ == 0 ? kClosing : 1)
-                         : bounded_ && turn_ == favoured_ ? times_
-                                                          : 1;
+    const double times = turn_ == 0 ? std::max(closing_, favoured_ == 0 && bounded_ ? times_ : 1)
+                         : favoured_ == 1 && bounded_ && closing_ < kClosing ? times_
+                                                                             : 1;
     const auto slice =
         static_cast<std::uint64_t>(part_ * times * static_cast<double>(slice_[turn_]));
     if (turn_ == 1) part_ = std::min(1.0, 2 * part_);
-    until_ =
-        work + slice + (turn_ == 1 ? head_ : 0) + (work - until_.load(std::memory_order_relaxed));
+    // A lane that took more than its turn, in one long step, gives as much.
+    const std::uint64_t until = until_.load(std::memory_order_relaxed);
+    until_ = work + slice + (turn_ == 1 ? head_ : 0) + (until > 0 ? work - until : 0);
     if (turn_ == 1) head_ = 0;
     hand_over(lock, lane);
   }
@@ -105,6 +107,12 @@ class Turns {
     favoured_ = lane;
     times_ = times;
   }
+  // Lane 1 did work of `now`, and found its best tree at `improved`: the longer ago, the less it
+  // gets. Lane 0 gets `least` times its turns.
+  void favour_proof(std::uint64_t now, std::uint64_t improved, double least = 1) {
+    const double times = static_cast<double>(now) / (1.3 * static_cast<double>(improved + 1));
+    favour(0, std::clamp(times, least, kMost));
+  }
   // The lane that leads does so until so much work is done in all.
   void keep(std::uint64_t work) {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -112,10 +120,19 @@ class Turns {
   }
   // Lane 0 keeps its turn until so much work is done in all, or until it has a bound.
   void wait_for_bound(std::uint64_t work) { patience_ = work; }
-  // Lane 0 has a bound.
-  void bounded() { bounded_.store(true, std::memory_order_relaxed); }
-  // Lane 0 has nearly closed the gap, and gets most of the turns from now on.
-  void closing() { closing_.store(true, std::memory_order_relaxed); }
+  // Either lane has a tree of this value.
+  void found(double value) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    value_ = std::min(value_, value);
+    share();
+  }
+  // Lane 0 has proven that no tree is better than this.
+  void proven(double bound) {
+    bounded_.store(true, std::memory_order_relaxed);
+    std::lock_guard<std::mutex> lock(mutex_);
+    bound_ = std::max(bound_, bound);
+    share();
+  }
   // The other lane goes on alone.
   void leave() {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -124,8 +141,19 @@ class Turns {
   }
 
  private:
-  static constexpr double kClosing = 5;
+  static constexpr double kClosing = 4, kMost = 20;
   static constexpr std::chrono::milliseconds kLook{50};
+
+  // A proof that has come far needs the rest of the work more than a search for trees does.
+  void share() {
+    if (!(value_ > 0 && bound_ > 0) || std::isinf(value_)) return;
+    const double left = 1 - bound_ / value_;
+    const bool closed = closing_ < kClosing;
+    closing_ = std::max(closing_, left > 1 / kMost ? 1 / left : kMost);
+    if (closing_ < kClosing || !closed || turn_ != 1 || leading_) return;
+    head_ = 0;
+    until_ = 0;  // the turn is over
+  }
 
   // Until it is the lane's turn again.
   void hand_over(std::unique_lock<std::mutex>& lock, int lane) {
@@ -146,12 +174,13 @@ class Turns {
   std::condition_variable wake_;
   std::uint64_t slice_[2], head_, first_;
   std::uint64_t patience_ = 0;
-  double times_ = 1, part_;
+  double times_ = 1, part_, closing_ = 1;
+  double value_ = std::numeric_limits<double>::infinity(), bound_ = 0;
   std::atomic<std::uint64_t> until_;
   int turn_, favoured_ = 0;
   bool leading_;
   std::function<void()> begin_, look_;
-  std::atomic<bool> alone_{false}, bounded_{false}, closing_{false};
+  std::atomic<bool> alone_{false}, bounded_{false};
 };
 
 }  // namespace odt

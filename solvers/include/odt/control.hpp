@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <mutex>
 
 #include "odt/beside.hpp"
@@ -108,6 +109,10 @@ class Control {
   // A better bound for the last incumbent; told a few times a second.
   void bound(std::vector<Incumbent>& timeline, Loss bound);
 
+  // Tells now, or at the first look that is not too soon after the one before: of several, the
+  // last.
+  void tell_soon(std::function<void()> tell);
+
   const Options& options() const { return options_; }
 
  private:
@@ -124,7 +129,12 @@ class Control {
  private:
   const Options& options_;
   Clock::time_point start_;
+  void tell_withheld();
+
   double told_ = 0;
+  std::function<void()> withheld_;
+  std::atomic<bool> withholds_{false};
+  std::mutex withholding_;
   mutable std::mutex telling_;
   std::atomic<std::uint64_t> work_{0}, beside_{0}, looks_{0}, next_look_;
   std::atomic<bool> stopped_{false};

@@ -19,37 +19,41 @@ namespace odt {
 // alone.
 class RealStory {
  public:
-  RealStory(const Control& control, const RegressionOptions& options,
+  RealStory(Control& control, const RegressionOptions& options,
             std::vector<RealIncumbent>& timeline)
       : control_(control), options_(options), timeline_(timeline) {}
+  ~RealStory() { control_.tell_soon(nullptr); }
 
   void better(double value, const Plan& plan) {
     std::lock_guard<std::mutex> lock(telling_);
     if (!(value < value_)) return;
     value_ = value;
     timeline_.push_back(now());
-    tell({&plan});
+    if (control_.turns) control_.turns->found(value);
+    if (options_.progress) options_.progress(now(), {&plan});
   }
   // Told a few times a second, where there is an incumbent.
   void higher(double bound) {
-    std::lock_guard<std::mutex> lock(telling_);
-    bound_ = std::max(bound_, bound);
-    if (!timeline_.empty() && control_.seconds() > told_ + 0.2) tell({});
+    {
+      std::lock_guard<std::mutex> lock(telling_);
+      bound_ = std::max(bound_, bound);
+    }
+    if (control_.turns) control_.turns->proven(bound);
+    control_.tell_soon([this] {
+      std::lock_guard<std::mutex> lock(telling_);
+      if (!timeline_.empty() && options_.progress) options_.progress(now(), {});
+    });
   }
 
  private:
   RealIncumbent now() const { return {control_.seconds(), value_, std::min(bound_, value_)}; }
-  void tell(const Found& found) {
-    told_ = control_.seconds();
-    if (options_.progress) options_.progress(now(), found);
-  }
 
-  const Control& control_;
+  Control& control_;
   const RegressionOptions& options_;
   std::vector<RealIncumbent>& timeline_;
   std::mutex telling_;
   double value_ = std::numeric_limits<double>::infinity(),
-         bound_ = -std::numeric_limits<double>::infinity(), told_ = -1;
+         bound_ = -std::numeric_limits<double>::infinity();
 };
 
 // With one thread the two searches take turns by work; the proof begins, so that what is proven at

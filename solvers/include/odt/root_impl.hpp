@@ -134,6 +134,7 @@ class Root {
     if (!out.exact || out.value >= answer_.value) return;
     answer_.value = out.value;
     answer_.plan = out.plan;
+    if (control_.turns) control_.turns->found(static_cast<double>(out.value + data_.loss.offset));
     if (control_.shared) control_.shared->offer(out.value, out.plan);
     control_.incumbent(result_.timeline, out.value + data_.loss.offset,
                        answer_.bound + data_.loss.offset, {&out.plan});
@@ -152,13 +153,7 @@ class Root {
   void raise_bound(Loss bound) {
     if (bound <= answer_.bound) return;
     answer_.bound = bound;
-    if (control_.turns) {
-      control_.turns->bounded();
-      // A proof that has come so far needs the rest of the work more than a search for trees does.
-      if (answer_.value < kInfinite &&
-          bound + data_.loss.offset >= 3 * ((answer_.value + data_.loss.offset) / 4))
-        control_.turns->closing();
-    }
+    if (control_.turns) control_.turns->proven(static_cast<double>(bound + data_.loss.offset));
     control_.bound(result_.timeline, bound + data_.loss.offset);
   }
 

@@ -46,7 +46,7 @@ class RuledBest {
     value_ = value;
     found_ = true;
     if (bound_ > value) result_.bound = bound_ = value;
-    share_turns();
+    if (control_.turns) control_.turns->found(static_cast<double>(value + offset_));
     control_.incumbent(result_.timeline, value, bound_, {nullptr, &result_.tree});
   }
   // Sets both if there is a tree below `value`.
@@ -63,18 +63,11 @@ class RuledBest {
     bound = std::min<Loss>(bound, value_);
     if (bound <= bound_) return;
     result_.bound = bound_ = bound;
-    if (control_.turns) control_.turns->bounded();
-    share_turns();
+    if (control_.turns) control_.turns->proven(static_cast<double>(bound + offset_));
     if (tell && found_ && bound < value_) control_.incumbent(result_.timeline, value_, bound, {});
   }
 
  private:
-  // A proof that has come so far needs the rest of the work more than a search for trees does.
-  void share_turns() const {
-    if (!control_.turns || !found_ || bound_ <= -kInfinite) return;
-    if (bound_ + offset_ >= 3 * ((value_ + offset_) / 4)) control_.turns->closing();
-  }
-
   const Control& control_;
   Result& result_;
   Loss offset_;

@@ -1,0 +1,96 @@
+// How the search for good trees and the proof share one thread, and when bounds are told.
+#include <thread>
+
+#include "check.hpp"
+#include "odt/control.hpp"
+
+using namespace odt;
+
+namespace {
+
+// Two lanes that do work one by one, until `all` is done. `at` is called with the work of each.
+struct Lanes {
+  std::uint64_t all = 0, of[2] = {0, 0};
+
+  void run(Turns& turns, const std::function<void(int)>& at, std::uint64_t until) {
+    const auto lane = [&](int number) {
+      turns.enter(number);
+      while (all < until) {
+        ++all;
+        ++of[number];
+        at(number);
+        turns.step(number, all);
+      }
+      turns.leave();
+    };
+    std::thread other(lane, 1);
+    lane(0);
+    other.join();
+  }
+};
+
+}  // namespace
+
+CASE(the_nearer_a_proof_is_the_more_turns_it_gets) {
+  for (const double bound : {0.0, 50.0, 80.0, 99.0, 100.0}) {
+    Turns turns(10, 10, 10);
+    turns.found(100);
+    turns.proven(bound);
+    Lanes lanes;
+    lanes.run(turns, [](int) {}, 100000);
+    const double share = static_cast<double>(lanes.of[0]) / static_cast<double>(lanes.of[1]);
+    const double wanted = bound < 95 ? 1 / (1 - bound / 100) : 20;
+    CHECK(share > 0.98 * wanted && share < 1.02 * wanted);
+  }
+}
+
+CASE(the_longer_no_tree_was_found_the_more_turns_the_proof_gets) {
+  for (const std::uint64_t now : {10, 130, 520, 100000}) {
+    Turns turns(10, 10, 10);
+    turns.proven(0);
+    turns.favour_proof(now, 99);
+    Lanes lanes;
+    lanes.run(turns, [](int) {}, 100000);
+    const double share = static_cast<double>(lanes.of[0]) / static_cast<double>(lanes.of[1]);
+    const double wanted = now < 130 ? 1 : now < 2600 ? static_cast<double>(now) / 130 : 20;
+    CHECK(share > 0.98 * wanted && share < 1.02 * wanted);
+  }
+}
+
+CASE(a_long_turn_ends_with_a_tree_that_nearly_closes_the_gap) {
+  for (const bool near : {false, true}) {
+    Turns turns(100, 10, 10, 10000);
+    Lanes lanes;
+    std::uint64_t first = 0;  // turn of the search for trees, all of it
+    lanes.run(
+        turns,
+        [&](int lane) {
+          if (lane == 0 && lanes.of[0] == 50) turns.proven(near ? 90 : 10);
+          if (lane == 1 && lanes.of[1] == 40) turns.found(100);
+          if (lane == 0 && lanes.of[1] > 0 && first == 0) first = lanes.of[1];
+        },
+        20000);
+    CHECK(near ? first == 40 : first == 10010);
+  }
+}
+
+CASE(a_bound_that_came_too_soon_after_another_is_told_by_a_later_look) {
+  Looks::counted = true;
+  Options options;
+  std::vector<Loss> told;
+  options.progress = [&](const Incumbent& now, const Found&) { told.push_back(now.bound); };
+  Control control(options);
+  std::vector<Incumbent> timeline;
+  control.incumbent(timeline, 10, 0, {});
+  control.check();
+  control.bound(timeline, 2);
+  control.bound(timeline, 3);
+  control.bound(timeline, 5);
+  CHECK((told == std::vector<Loss>{0, 2}));
+  control.check();
+  CHECK((told == std::vector<Loss>{0, 2, 5}));
+  control.check();
+  CHECK((told == std::vector<Loss>{0, 2, 5}));
+  CHECK(timeline.back().bound == 5 && timeline.back().value == 10);
+  Looks::counted = false;
+}
