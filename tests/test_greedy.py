@@ -205,6 +205,14 @@ def test_pays_for_leaves(cancer: tuple[np.ndarray, np.ndarray]) -> None:
     assert 2 <= sum(isinstance(node, RawLeaf) for node, _ in walk(answer.tree)) <= 4
 
 
+def test_pays_for_leaves_in_units_of_the_target_that_is_asked_for() -> None:
+    frame = {"a": [0, 0, 1, 1], "t": [1, 2, 3, 4], "u": [5.0, 5.0, 6.0, 6.0]}
+    for price, leaves in ((0.2, 2), (0.3, 1)):
+        text = f"data frame target t, u: number tree depth <= 1 minimize mse(u) + {price} * leaves"
+        for using in ("greedy", "auto"):
+            assert odtdsl.parse(text).solve(frame=frame, using=using).model.n_leaves == leaves
+
+
 def test_weighs_losses_not_errors(iris: tuple[np.ndarray, np.ndarray]) -> None:
     """Where a missed class 2 costs 50, no leaf with one predicts another class."""
     features, labels = iris

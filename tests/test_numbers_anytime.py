@@ -232,3 +232,25 @@ def test_rows_without_a_tree_are_met_again():
     )
     for using in ("exact", "milp"):
         assert odtdsl.solve(text, frame=frame, using=using).status == "infeasible"
+
+
+@pytest.mark.parametrize("seed", range(scaled(60)))
+def test_bounds_count_what_leaves_are_rewarded(seed):
+    rng = random.Random(seed)
+    n, names = rng.randint(3, 8), ["y", "z"][: rng.randint(1, 2)]
+    columns = {f"c{k}": [rng.randint(0, 3) for _ in range(n)] for k in range(2)}
+    columns |= {name: [float(rng.randint(0, 3)) for _ in range(n)] for name in names}
+    what = rng.choice(["mse - 1 * splits", "mse - 0.5 * leaves", "mae - 2 * nodes"])
+    rule = rng.choice(["", "rule deep: depth >= 1", "rule rooted: root in {c0}"])
+    model = odtdsl.parse(
+        f"data frame target {', '.join(names)}: number tree depth <= 3 minimize {what} {rule}"
+    )
+    best = model.solve(frame=columns, using="exact")
+    told = [at.bound for at in best.timeline if at.bound is not None]
+    for seconds in (1e-6, 1e-3, 3e-3):
+        found = model.solve(frame=columns, using="exact", within=seconds)
+        told += [found.stages[0].bound] if found.stages else []
+    if best.status == "infeasible":
+        return
+    assert best.status == "optimal"
+    assert all(bound is None or bound <= best.objective + 1e-9 for bound in told)

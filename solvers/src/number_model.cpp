@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 #include "odt/number_order.hpp"
@@ -33,8 +34,8 @@ double NumberModel::least_price(int leaves) const {
     if (term.component < 0) continue;  // facts cost
     const std::size_t k = static_cast<std::size_t>(term.component);
     const auto from = split.begin() + static_cast<std::ptrdiff_t>(k * columns);
-    const double least =
-        std::min(0.0, *std::min_element(from, from + static_cast<std::ptrdiff_t>(columns)));
+    const double least = std::accumulate(from, from + static_cast<std::ptrdiff_t>(columns), 0.0,
+                                         [](double a, double b) { return std::min(a, b); });
     total += term.coefficient * (std::min(leaf[k], leaf[k] * leaves) + least * (leaves - 1));
   }
   return total;

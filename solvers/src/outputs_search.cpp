@@ -91,6 +91,9 @@ class OutputRoot {
 void OutputRoot::begin() {
   whole_.make_root(data_);
   floor_ = whole_.sums[kFloor];
+  const Shape most = shape(p_.base.depth, p_.base.leaves > 0 ? p_.base.leaves : full_leaves(30));
+  bound_ = goal() ? -kUnbounded  // leaves may be rewarded
+                  : p_.model.least_price(std::min(most.leaves, static_cast<int>(whole_.rows)));
   story_.higher(bound_ + floor_);
   const OutputPart all{whole_.of(0), whole_.rows, whole_.sums.data()};
   const double loss = OutputValues(data_).loss(all);
@@ -102,7 +105,6 @@ void OutputRoot::begin() {
     lanes_.push_back(std::make_unique<OutputLane>(
         data_, control_, static_cast<std::size_t>(std::max(1, o_.leaf_rows)), memory / threads,
         tolerance_));
-  if (goal()) bound_ = -kUnbounded;
   if (sized(whole_.rows)) consider(Plan::leaf(), lanes_[0]->values().leaf(all, kUnbounded));
   if (!o_.start.empty()) {
     const Plan start = plan_of(o_.start);

@@ -262,4 +262,4 @@ def _price(core: Core) -> float:
         return 0.0
     weight = int(first.loss.weights.sum())
     price = first.rest.leaves / first.rest.denominator * weight
-    return float(price / first.loss.factors[0])
+    return float(price / max(first.loss.factors))
