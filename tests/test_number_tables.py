@@ -1,8 +1,8 @@
 """Rules on the whole tree, told from sums over pairs of cuts, against all trees of few rows.
 
-Two to four levels deep, with weights, missing cells, costs, one and two targets, rows that are to
-stay together, bounds on the squared and the absolute loss of a group, and sizes of leaves and
-splits: of every set of rows and depth, all trees as arrays.
+Two to four levels deep, with weights (also of 0), missing cells, costs, one and two targets, rows
+that are to stay together, bounds on the squared and the absolute loss of a group, and sizes of
+leaves and splits: of every set of rows and depth, all trees as arrays.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class World:
     def leaf(self, rows: tuple[int, ...]) -> Trees:
         at = list(rows)
         w, y, g = self.weights[at], self.targets[at], self.group[at]
-        rest = y - (w[:, None] * y).sum(0) / w.sum()
+        rest = y - (w[:, None] * y).sum(0) / (w.sum() or 1)
         squares, away = (rest**2).mean(1), np.abs(rest).mean(1)
         return Trees(
             loss=np.array([(w * squares).sum()]),
@@ -165,12 +165,19 @@ def world(rng: random.Random) -> World:
     return World(
         columns=columns,
         targets=np.array([[rng.choice(values) for _ in range(many)] for _ in range(rows)]),
-        weights=np.array([rng.choice([0.5, 1.0, 2.0]) for _ in range(rows)])
-        if rng.random() < 0.5
-        else np.ones(rows),
+        weights=weights(rng, rows),
         group=np.array([1.0, *[float(rng.random() < 0.5) for _ in range(rows - 2)], 0.0]),
         depth=depth,
     )
+
+
+def weights(rng: random.Random, rows: int) -> Array:
+    """Some of them 0, or far apart; the first row, in the group, and the last one have weight."""
+    some_without = [[0.0, 1.0, 3.0], [0.0, 0.125, 0.75]]
+    pool = rng.choice([[1.0], [1.0], [0.5, 1.0, 2.0], [0.25, 8.0], *some_without])
+    found = [rng.choice(pool) for _ in range(rows)]
+    found[0], found[-1] = found[0] or pool[-1], found[-1] or pool[-1]
+    return np.array(found)
 
 
 def between(rng: random.Random, values: Array) -> float:

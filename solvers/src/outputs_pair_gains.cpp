@@ -45,7 +45,11 @@ ODT_INLINE PairGains gain_row(const PairGainRow& in) {
     Lanes w, open;
     load(w, in.left + j);
     load(open, in.allowed + j);
-    const Lanes v = in.all[0] - w, inverse = 1 / (w * v);
+    Lanes v = in.all[0] - w, rows;
+    load(rows, in.left + in.rows * in.stride + j);
+    w = w > in.lightest ? w : Lanes{} + in.lightest;
+    v = v > in.lightest ? v : Lanes{} + in.lightest;
+    const Lanes inverse = 1 / (w * v);
     Lanes low = {}, high = {};
     for (std::size_t t = 0; t < in.targets; ++t) {
       Lanes s;
@@ -83,7 +87,8 @@ ODT_INLINE PairGains gain_row(const PairGainRow& in) {
     both = both - in.price + open;
     // Minus infinity where a side has no rows, else infinity. (GCC compares lane by lane for
     // masks.)
-    const Lanes lighter = w < v ? w : v, limit = (lighter - in.least) * in.heavy * 1e300;
+    const Lanes others = in.all[in.rows] - rows, fewer = rows < others ? rows : others,
+                limit = (fewer - in.fewest) * in.heavy * 1e300;
     both = both < limit ? both : limit;
     most = both > most ? both : most;
     if constexpr (kSized) {

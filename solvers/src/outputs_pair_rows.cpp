@@ -1,6 +1,7 @@
 // What sums over pairs of cuts are made of: columns, numbers of rows, what leaves must hold.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "odt/lanes.hpp"
 #include "odt/outputs_pairs.hpp"
@@ -21,9 +22,11 @@ constexpr double kLightestMeasured = 1e-6;
 constexpr double kWhole = 4503599627370496.0;
 
 // Whether sums over pairs tell a loss, or what it is at least. Tangents do so for no difference
-// between groups.
-bool may_tell(const NumberMeasure& one) {
+// between groups; and rows that have no weight for the outputs of leaves must have none here.
+bool may_tell(const NumberMeasure& one, const OutputRows& data) {
   const auto positive = [](double part) { return part >= 0; };
+  for (std::uint32_t row : data.used)
+    if (!(data.of(row)[kWeight] > 0) && one.weight[row] != 0) return false;
   return one.kind == MeasuredLoss::squared ||
          (one.kind == MeasuredLoss::absolute &&
           std::all_of(one.factor.begin(), one.factor.end(), positive) &&
@@ -57,14 +60,21 @@ OutputPairs::OutputPairs(const OutputRows& data, std::size_t leaf_rows) : data_(
   const std::size_t features = p.base.features;
   if (p.loss != OutputLoss::squared || !data.free()) return;
   double total = 0, lightest = kUnbounded;
+  bool weightless = false;
   for (std::uint32_t row : data.used) {
-    total += data.of(row)[kWeight];
-    lightest = std::min(lightest, data.of(row)[kWeight]);
+    const double weight = data.of(row)[kWeight];
+    total += weight;
+    weightless = weightless || !(weight > 0);
+    if (weight > 0) lightest = std::min(lightest, weight);
   }
-  if (!(lightest > kLightest * total)) return;  // a side without weight is one with rows
+  if (!(lightest > kLightest * total)) return;  // a side that seems to have no weight has some
   if (!(total < kHeaviest) || !(lightest > 1 / kHeaviest)) return;
-  least_ = kNothing * total;
+  fewest_ = kNothing * total;
   heavy_ = 1e300 / total;
+  if (weightless) {
+    lightest_ = std::exchange(fewest_, 0.5);
+    heavy_ = 1e300;
+  }
   for (std::uint32_t f = 0; f < features; ++f) {
     const std::size_t before = columns_.size();
     add_columns(f);
@@ -73,12 +83,13 @@ OutputPairs::OutputPairs(const OutputRows& data, std::size_t leaf_rows) : data_(
   }
   if (columns_.size() < 2) return;
   stride_ = (columns_.size() + kLanes - 1) / kLanes * kLanes;
-  find_sizes(leaf_rows);
+  find_sizes(leaf_rows, weightless);
   free_parts_ = 1 + data.targets + counted_.size();
   const auto& measures = p.model.measures;
   measured_ = !measures.empty() && measures.size() <= kMostMeasures &&
               lightest > kLightestMeasured * total &&
-              std::all_of(measures.begin(), measures.end(), may_tell);
+              std::all_of(measures.begin(), measures.end(),
+                          [&](const NumberMeasure& one) { return may_tell(one, data); });
   parts_ = free_parts_;
   for (std::size_t m = 0; measured_ && m < measures.size(); ++m) {
     measures_.push_back({parts_, measures[m].kind == MeasuredLoss::absolute});
@@ -117,15 +128,16 @@ void OutputPairs::add_columns(std::uint32_t f) {
   }
 }
 
-// Whether one side of a column holds missing cells alone, by the weights of rows left of each.
+// Whether one side of a column holds missing cells alone, by the rows left of each.
 bool OutputPairs::refused(const double* left, std::size_t column) const {
   const int missing = columns_[column].missing;
-  return missing >= 0 && !(std::fabs(left[column] - left[missing]) > least_);
+  left += rows_part_ * stride_;
+  return missing >= 0 && !(std::fabs(left[column] - left[missing]) > fewest_);
 }
 
 // ---- what leaves must hold
 
-void OutputPairs::find_sizes(std::size_t leaf_rows) {
+void OutputPairs::find_sizes(std::size_t leaf_rows, bool weightless) {
   const std::size_t first = 1 + data_.targets;
   if (leaf_rows > 1) {
     const double one = data_.of(data_.used[0])[kWeight],
@@ -135,6 +147,10 @@ void OutputPairs::find_sizes(std::size_t leaf_rows) {
     });
     uniform_.push_back({alike ? 0 : first, alike ? least * one : least});
     if (!alike) counted_.push_back(-1);
+  }
+  if (weightless) {
+    counted_.assign(1, -1);
+    rows_part_ = first;
   }
   if (!data_.rules().any_strict()) return;
   told_ = find_conditions();
@@ -289,14 +305,15 @@ void OutputPairs::round_means() {
   for (std::size_t t = 0; t < data_.targets; ++t) {
     double total = 0, farthest = 0;
     for (std::uint32_t row : data_.used) {
-      const double sum = std::fabs(data_.of(row)[kTargets + t]);
+      const double sum = std::fabs(data_.of(row)[kTargets + t]), weight = data_.of(row)[kWeight];
       total += sum;
-      farthest = std::max(farthest, sum / data_.of(row)[kWeight]);
+      if (weight > 0) farthest = std::max(farthest, sum / weight);
     }
     for (std::size_t m = 0; m < rounding_.size(); ++m) {
       double share = 0;
       for (std::uint32_t row : data_.used)
-        share = std::max(share, std::fabs(measures[m].weight[row]) / data_.of(row)[kWeight]);
+        if (const double weight = data_.of(row)[kWeight]; weight > 0)
+          share = std::max(share, std::fabs(measures[m].weight[row]) / weight);
       rounding_[m] += 1e-13 * total * share * std::fabs(measures[m].factor[t]) *
                       (measures_[m].absolute ? 1 : 2 * farthest);
     }

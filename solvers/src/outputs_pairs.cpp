@@ -165,15 +165,15 @@ double OutputPairs::gain(const std::vector<double>& all, int state, const Mix& m
 double OutputPairs::leaf_gain(const std::vector<double>& all, const Mix& mix) const {
   double total = -mix.loss * data_.problem.leaf_price;
   for (std::size_t t = 0; t < data_.targets; ++t) {
-    const double mean = all[1 + t] / all[0];
+    const double middle = mean(all, t);
     double part = mix.loss * data_.problem.factor[t] * all[1 + t];
     for (std::size_t m = 0; m < mix.measure.size(); ++m) {
       if (measures_[m].absolute) continue;
       const double* of = &all[measures_[m].part];
       part += mix.measure[m] * data_.problem.model.measures[m].factor[t] *
-              (2 * of[1 + t] - mean * of[0]);
+              (2 * of[1 + t] - middle * of[0]);
     }
-    total += mean * part;
+    total += middle * part;
   }
   for (std::size_t m = 0; m < mix.measure.size(); ++m)
     if (measures_[m].absolute && mix.measure[m] > 0) total -= mix.measure[m] * least_lost(m, all);
@@ -185,10 +185,10 @@ double OutputPairs::least_lost(std::size_t m, const std::vector<double>& all) co
   double total = 0;
   const double* of = &all[measures_[m].part];
   for (std::size_t t = 0; t < data_.targets; ++t) {
-    const double mean = all[1 + t] / all[0];
+    const double middle = mean(all, t);
     double most = 0;
     for (std::size_t k = 0; k < PairMeasure::kTangents; ++k, of += 2)
-      most = std::max(most, of[1] - mean * of[0]);
+      most = std::max(most, of[1] - middle * of[0]);
     total += data_.problem.model.measures[m].factor[t] * most;
   }
   return total;
@@ -214,7 +214,9 @@ PairGains OutputPairs::gains(const Side& side, Place at, const Mix& mix, double*
                        scaled_.data() + data_.targets,
                        allowed(at),
                        2 * mix.loss * p.leaf_price,
-                       least_,
+                       lightest_,
+                       rows_part_,
+                       fewest_,
                        heavy_,
                        asked.data(),
                        asked.size(),
@@ -352,7 +354,7 @@ void OutputPairs::add_leaf(const std::vector<double>& all, bool measured, Sums& 
   const OutputProblem& p = data_.problem;
   sums.loss += all[own_] + p.leaf_price;
   for (std::size_t t = 0; t < data_.targets; ++t)
-    sums.loss -= p.factor[t] * all[1 + t] * all[1 + t] / all[0];
+    sums.loss -= p.factor[t] * all[1 + t] * mean(all, t);
   if (!measured) return;
   sums.measure.resize(rounding_.size());
   for (std::size_t m = 0; m < rounding_.size(); ++m) {
@@ -363,8 +365,8 @@ void OutputPairs::add_leaf(const std::vector<double>& all, bool measured, Sums& 
     const double* of = &all[measures_[m].part];
     sums.measure[m] += all[own_ + 1 + m];
     for (std::size_t t = 0; t < data_.targets; ++t) {
-      const double mean = all[1 + t] / all[0];
-      sums.measure[m] -= p.model.measures[m].factor[t] * mean * (2 * of[1 + t] - mean * of[0]);
+      const double middle = mean(all, t);
+      sums.measure[m] -= p.model.measures[m].factor[t] * middle * (2 * of[1 + t] - middle * of[0]);
     }
   }
 }

@@ -140,13 +140,13 @@ void RegressionData::make_points(const std::vector<std::uint32_t>& rows,
       point[k].w += weight(i, weight_unit);
       sum += weight(i, weight_unit) * (p.target[i] - mean);
     }
-    target[k] = sum / point[k].w;
+    target[k] = point[k].w > 0 ? sum / point[k].w : 0;
     for (std::uint32_t at : groups[k]) {
       const double apart = p.target[rows[at]] - mean - target[k];
       if (!p.absolute()) offset += weight(rows[at], weight_unit) * apart * apart;
     }
     point[k].s = round_to(sum, unit);
-    target[k] = point[k].s / point[k].w;
+    if (point[k].w > 0) target[k] = point[k].s / point[k].w;
     point[k].q = p.absolute() ? 0 : round_to(point[k].s * target[k], square_unit);
   }
 }
@@ -177,12 +177,12 @@ void RegressionData::make_counts(const std::vector<std::uint32_t>& rows,
   }
   const double unit = grain(weights), count_unit = grain(counts), gain_unit = grain(sizes);
   for (std::size_t k = 0; k < points; ++k) {
-    point[k].w = std::max(unit, round_to(point[k].w, unit));
+    if (point[k].w > 0) point[k].w = std::max(unit, round_to(point[k].w, unit));
     point[k].s = round_to(point[k].s, count_unit);
     const double own = gain_of_ratio(point[k].s, point[k].w);
     offset += std::max(0.0, point[k].q - own);
     point[k].q = round_to(own, gain_unit);
-    target[k] = point[k].s / point[k].w;
+    target[k] = point[k].w > 0 ? point[k].s / point[k].w : 0;
     largest = std::max(largest, target[k]);
   }
   // A leaf's loss changes with its weight by its output, at most the largest target.
@@ -218,7 +218,7 @@ void RegressionData::count(const std::vector<std::uint32_t>& rows,
   };
   leaf_least = std::max({leaf_least, problem.leaf_rows - 0.5, least(r.leaf_conditions)});
   split_least = least(r.split_conditions);
-  weighed = alike || !problem.sized();
+  weighed = alike || (!problem.sized() && lightest > 0);
   leaf_weight = alike ? leaf_least : lightest / 2;
 }
 
@@ -228,7 +228,7 @@ RegressionData::RegressionData(const RegressionProblem& p) : problem(p) {
   for (double w : p.weight) weights += w;
   const double weight_unit = grain(weights);
   for (std::uint32_t i = 0; i < p.base.rows; ++i)
-    if (weight(i, weight_unit) > 0) rows.push_back(i);
+    if (p.rules.any_strict() || weight(i, weight_unit) > 0) rows.push_back(i);
   make_cells(rows);
   std::vector<std::vector<std::uint32_t>> groups;
   merge(rows.size(), groups);

@@ -212,7 +212,9 @@ void MeanScan<kCounts>::best_pair(const RegressionView& view, PairSums::Sums& su
   const Moments& all = sums.all;
   for (std::size_t k = 0; k < view.columns.size(); ++k) {
     const double w = sums.one_w[k], s = sums.one_s[k], q = sums.one_q[k];
-    if (w <= 0 || w >= all.w || !allowed.may(k)) continue;
+    const bool parts =
+        (w > 0 && w < all.w) || (!data_.weighed && sums.one_n[k] > 0 && sums.one_n[k] < all.n);
+    if (!parts || !allowed.may(k)) continue;
     Sides sides;
     sides.leaf[0] = std::max(0.0, all.q - q - score<kCounts>(all.w - w, all.s - s)) + price_;
     sides.leaf[1] = std::max(0.0, q - score<kCounts>(w, s)) + price_;

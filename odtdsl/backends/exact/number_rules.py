@@ -274,12 +274,7 @@ def scans(core: Core) -> bool:
         return False
     if asks_tree(core) or asks_cuts(core):
         return False
-    first = core.objective[0]
-    assert isinstance(first, RegressionStage), "asks_tree() has asked"
-    sizes = [clause for clause in taken(core) if _of_rows(clause)]
-    if (taken(core) or least_leaf_rows(core) > 1) and not (first.loss.masses > 0).all():
-        return False  # a row without weight may be a leaf by itself, which that search drops
-    return _count_alike(core, sizes)
+    return _count_alike(core, [clause for clause in taken(core) if _of_rows(clause)])
 
 
 def _of_rows(clause: Clause) -> bool:

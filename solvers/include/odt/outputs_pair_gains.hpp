@@ -37,7 +37,10 @@ struct PairGainRow {
   std::size_t measures;
   const double *factor, *scale;  // [target], [measure][target]
   const double* allowed;         // [stride]
-  double price, least, heavy;    // heavy: makes weights large
+  double price;
+  double lightest;       // weights are taken for no less
+  std::size_t rows;      // the part that tells whether a side has rows: it is more than `fewest`
+  double fewest, heavy;  // heavy: makes what this part sums up large
   const PairSize* size;
   std::size_t sizes;
   double* out;

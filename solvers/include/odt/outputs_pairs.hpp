@@ -6,6 +6,7 @@
 // rows, or of a sum over them, is told from sums over pairs as well.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -136,7 +137,7 @@ class OutputPairs {
   double rule_sum(const std::vector<double>& all, std::size_t k) const { return all[sums_ + k]; }
 
  private:
-  void find_sizes(std::size_t leaf_rows);
+  void find_sizes(std::size_t leaf_rows, bool weightless);
   bool find_conditions();
   void find_alike();
   void add_columns(std::uint32_t feature);
@@ -152,10 +153,13 @@ class OutputPairs {
   double least_lost(std::size_t m, const std::vector<double>& all) const;
   double relaxed_least(const Table& table, Place at);
   bool parts_rows(const Table& table, std::size_t column) const {
-    const double weight = table.ones[column];
-    return weight > least_ && table.all[0] - weight > least_;
+    const double left = table.ones[rows_part_ * stride_ + column];
+    return left > fewest_ && table.all[rows_part_] - left > fewest_;
   }
   double leaf_gain(const std::vector<double>& all, const Mix& mix) const;
+  double mean(const std::vector<double>& all, std::size_t target) const {
+    return all[1 + target] / std::max(all[0], lightest_);
+  }
   bool may_split(const std::vector<double>& all, int state) const;
   const std::vector<PairSize>& sizes(int state) const {
     return told_ && data_.rules().strict(state) ? sizes_[at(state)] : uniform_;
@@ -174,7 +178,10 @@ class OutputPairs {
   bool ready_ = false, measured_ = false, tangents_ = false;
   std::vector<Column> columns_;
   std::size_t stride_ = 0;
-  double least_ = 0, heavy_ = 0;  // a side of less weight has no rows
+  // A side has rows where a part is more than this: the weight, or their number if some have none.
+  std::size_t rows_part_ = 0;
+  double fewest_ = 0, heavy_ = 0;
+  double lightest_ = 0;  // of sides that hold rows without weight alone
   // Numbers of a row: its weight, targets, what sizes count, those of measures (these are the parts
   // that are summed for pairs), own loss and that of measures, sums of the rules.
   std::size_t free_parts_ = 0, parts_ = 0, own_ = 0, sums_ = 0, entries_ = 0;
