@@ -22,7 +22,10 @@ TestCount BitProblem::count_tests(const Problem& p) {
   TestCount count;
   for (std::size_t f = 0; f < p.features; ++f) {
     const std::size_t before = count.tests;
-    for (std::uint32_t r = 0; r + 1 < p.distinct[f]; ++r) count.tests += cut_allowed(p, f, r);
+    if (f >= p.allowed.size() || p.allowed[f].empty())
+      count.tests += std::max(p.distinct[f], 1u) - 1;
+    else
+      for (std::uint32_t r = 0; r + 1 < p.distinct[f]; ++r) count.tests += p.allowed[f][r] != 0;
     count.features += count.tests > before;
     count.most = std::max(count.most, count.tests - before);
   }

@@ -24,6 +24,7 @@ void EqualRows::refine(const Problem& p, std::size_t f) {
       below_[r + 1] = below_[r] + (p.allowed[f][r] != 0);
   }
   const auto place = [&](std::uint32_t i) { return below_.empty() ? rank[i] : below_[rank[i]]; };
+  const std::uint32_t places = below_.empty() ? p.distinct[f] : below_.back() + 1;
   next_.clear();
   for (const auto& [from, to] : open_) {
     const std::uint32_t one = place(row[from]);
@@ -32,16 +33,27 @@ void EqualRows::refine(const Problem& p, std::size_t f) {
     if (at == to)
       next_.push_back({from, to});
     else
-      part(place, from, to);
+      part(place, places, from, to);
   }
   open_.swap(next_);
 }
 
 template <class Place>
-void EqualRows::part(const Place& place, std::uint32_t from, std::uint32_t to) {
-  sorted_.clear();
-  for (std::uint32_t i = from; i < to; ++i) sorted_.push_back({place(row[i]), row[i]});
-  std::sort(sorted_.begin(), sorted_.end());
+void EqualRows::part(const Place& place, std::uint32_t places, std::uint32_t from,
+                     std::uint32_t to) {
+  sorted_.resize(to - from);
+  if (places / 4 < to - from) {  // to count is quicker than to compare
+    begin_.assign(places + 1, 0);
+    for (std::uint32_t i = from; i < to; ++i) ++begin_[place(row[i]) + 1];
+    for (std::uint32_t r = 0; r < places; ++r) begin_[r + 1] += begin_[r];
+    for (std::uint32_t i = from; i < to; ++i) {
+      const std::uint32_t here = place(row[i]);
+      sorted_[begin_[here]++] = {here, row[i]};
+    }
+  } else {
+    for (std::uint32_t i = from; i < to; ++i) sorted_[i - from] = {place(row[i]), row[i]};
+    std::sort(sorted_.begin(), sorted_.end());
+  }
   std::uint32_t begin = from;
   for (std::uint32_t i = from; i < to; ++i) {
     row[i] = sorted_[i - from].second;

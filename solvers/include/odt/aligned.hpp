@@ -2,6 +2,7 @@
 // memory.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -26,6 +27,8 @@ class Aligned {
   // Contents are undefined after growth.
   T* reserve(std::size_t count) {
     if (count > capacity_) {
+      constexpr std::size_t kSmall = 1 << 14;  // bytes: what grows often costs more than its room
+      if (count * sizeof(T) <= kSmall) count = std::max(count, 2 * capacity_);
       std::free(data_);
       data_ = nullptr;
       capacity_ = 0;

@@ -138,6 +138,9 @@ class Anytime {
   Grown::Ptr bottom(View<R>& view, const Place& at, Loss upper, const How& how);
   Grown::Ptr grow(View<R>& view, const Place& at, Loss upper, const How& how);
   Grown::Ptr grow_below(View<R>& view, const Place& at, const Cut& cut, Loss upper, const How& how);
+  Grown::Ptr grow_side(View<R>& view, const Place& at, const Cut& cut, bool left, Loss upper,
+                       const How& how);
+  static int only_class(const std::uint64_t* ones, std::size_t from, std::size_t to);
   Grown::Ptr look(View<R>& view, const Place& at, std::size_t segments, std::size_t width,
                   std::size_t most, Loss upper);
   void look_for_perfect();

@@ -137,7 +137,13 @@ void Anytime<R>::scan_classes(View<R>& view, const Place& at, std::size_t segmen
 template <class R>
 std::vector<typename Anytime<R>::Cut> Anytime<R>::cuts(View<R>& view, const Place& at,
                                                        Impurity impurity, std::size_t segments) {
+  if (impurity == Impurity::entropy && weight_of_.empty() && xlogx_.empty()) {
+    xlogx_.resize(p_.rows + 1);
+    for (std::size_t i = 1; i <= p_.rows; ++i)
+      xlogx_[i] = static_cast<double>(i) * std::log(static_cast<double>(i));
+  }
   std::vector<Cut> found;
+  found.reserve(segments * p_.features);
   for (std::size_t f = 0; f < p_.features; ++f)
     if (view.splittable(f) && open(at, f)) scan_cuts(view, at, f, impurity, segments, found);
   control_.poll(view.rows() * p_.features / 8 + 1);

@@ -40,11 +40,6 @@ Anytime<R>::Anytime(const Dataset& data, Control& control, Counters& counters, s
     class_of_[i] = static_cast<std::uint16_t>(std::min_element(losses, losses + labels) - losses);
     weight_of_[i] = static_cast<double>(data.loss.worst(i));
   }
-  if (weight_of_.empty()) {
-    xlogx_.resize(p_.rows + 1);
-    for (std::size_t i = 1; i <= p_.rows; ++i)
-      xlogx_[i] = static_cast<double>(i) * std::log(static_cast<double>(i));
-  }
 }
 
 template <class R>
@@ -70,6 +65,17 @@ Place Anytime<R>::below(const Place& at, std::size_t feature) const {
 template <class R>
 Grown::Ptr Anytime<R>::leaf(View<R>& view, const Place&) {
   const std::size_t labels = static_cast<std::size_t>(data_.loss.labels);
+  auto tree = std::make_shared<Grown>();
+  if (data_.loss.kind == LossKind::two_class) {
+    const std::uint64_t* ones = view.classes(0);
+    Loss of[2] = {static_cast<Loss>(view.rows()), 0};
+    for (std::size_t w = 0; w < view.words(); ++w)
+      of[1] += popcount(ones[w] & valid_bits(view.rows(), w));
+    of[0] -= of[1];
+    tree->label = of[1] > of[0];
+    tree->value = data_.loss.each * of[1 - tree->label] + price_;
+    return tree;
+  }
   std::vector<Loss> sums(labels, 0);
   const std::uint32_t* order = view.order(0);
   if (data_.loss.unit()) {
@@ -79,7 +85,6 @@ Grown::Ptr Anytime<R>::leaf(View<R>& view, const Place&) {
     for (std::size_t i = 0; i < view.rows(); ++i)
       for (std::size_t c = 0; c < labels; ++c) sums[c] += data_.loss.losses(order[i])[c];
   }
-  auto tree = std::make_shared<Grown>();
   const auto least = std::min_element(sums.begin(), sums.end());
   tree->value = *least + price_;
   tree->label = static_cast<int>(least - sums.begin());
@@ -112,7 +117,8 @@ Grown::Ptr Anytime<R>::stump(View<R>& view, const Place& at, bool must) {
   const Loss each = data_.loss.each;
   Loss best = one ? one->value - 2 * price_ : kInfinite;
   Cut cut{0, 0, 0};
-  auto left = std::make_shared<Grown>(), right = std::make_shared<Grown>();
+  Loss left_value = 0;
+  int left_label = 0, right_label = 0;
   // Rows of a class in place of losses where all errors count alike: fewer sums a row.
   std::vector<Loss> all(labels, 0), low, high;
   const std::uint32_t* any = view.order(0);
@@ -148,13 +154,17 @@ Grown::Ptr Anytime<R>::stump(View<R>& view, const Place& at, bool must) {
       if (value >= best) continue;
       best = value;
       cut = {0, f, static_cast<std::uint32_t>(view.sorted(f)[i]) + 1};
-      left->value = price_ + (unit ? each * (static_cast<Loss>(i) + 1 - *l) : *l);
-      left->label = static_cast<int>(l - low.begin());
-      right->label = static_cast<int>(h - high.begin());
+      left_value = price_ + (unit ? each * (static_cast<Loss>(i) + 1 - *l) : *l);
+      left_label = static_cast<int>(l - low.begin());
+      right_label = static_cast<int>(h - high.begin());
     }
   }
   if (cut.bound == 0) return one;
-  right->value = best + 2 * price_ - left->value;
+  auto left = std::make_shared<Grown>(), right = std::make_shared<Grown>();
+  left->value = left_value;
+  left->label = left_label;
+  right->value = best + 2 * price_ - left_value;
+  right->label = right_label;
   return join(cut, left, right);
 }
 
@@ -285,14 +295,48 @@ Grown::Ptr Anytime<R>::measure(View<R>& view, const Place& at, const Plan& plan,
 template <class R>
 Grown::Ptr Anytime<R>::grow_below(View<R>& view, const Place& at, const Cut& cut, Loss upper,
                                   const How& how) {
-  const Place next = below(at, cut.feature);
   const Loss price = split_price(view, at, cut.feature);
-  const Grown::Ptr left =
-      grow(child(at, cut.feature, cut.bound, true), next, upper - price - price_, how);
+  const Grown::Ptr left = grow_side(view, at, cut, true, upper - price - price_, how);
   if (!left) return nullptr;
-  const Grown::Ptr right =
-      grow(child(at, cut.feature, cut.bound, false), next, upper - price - left->value, how);
+  const Grown::Ptr right = grow_side(view, at, cut, false, upper - price - left->value, how);
   return right ? join(cut, left, right, price) : nullptr;
+}
+
+// Many sides have rows of one class: they need no view.
+template <class R>
+Grown::Ptr Anytime<R>::grow_side(View<R>& view, const Place& at, const Cut& cut, bool left,
+                                 Loss upper, const How& how) {
+  if (data_.loss.kind == LossKind::two_class && plain()) {
+    const R* sorted = view.sorted(cut.feature);
+    const std::size_t rows = view.rows();
+    const R* above = std::lower_bound(sorted, sorted + rows, static_cast<R>(cut.bound));
+    const std::size_t middle = static_cast<std::size_t>(above - sorted);
+    const std::size_t from = left ? 0 : middle, to = left ? middle : rows;
+    const int label = only_class(view.classes(cut.feature), from, to);
+    if (label >= 0) {
+      control_.poll((to - from) * p_.features / 32 + 1);
+      if (price_ >= upper) return nullptr;
+      auto tree = std::make_shared<Grown>();
+      tree->value = price_;
+      tree->label = label;
+      return tree;
+    }
+  }
+  return grow(child(at, cut.feature, cut.bound, left), below(at, cut.feature), upper, how);
+}
+
+// The class of some rows in the order of a feature, of two classes; -1 where there are both.
+template <class R>
+int Anytime<R>::only_class(const std::uint64_t* ones, std::size_t from, std::size_t to) {
+  bool some[2] = {false, false};
+  for (std::size_t w = from / kBlock; w * kBlock < to; ++w) {
+    std::uint64_t rows = valid_bits(to, w);
+    if (w == from / kBlock) rows &= ~low_bits(from % kBlock);
+    some[1] |= (ones[w] & rows) != 0;
+    some[0] |= (ones[w] & rows) != rows;
+    if (some[0] && some[1]) return -1;
+  }
+  return some[1];
 }
 
 // A tree by the purest cuts, optimal (or nearly so) in its last two levels; nothing where it would

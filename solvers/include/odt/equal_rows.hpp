@@ -27,11 +27,11 @@ struct EqualRows {
   void refine(const Problem& p, std::size_t f);
 
   template <class Place>
-  void part(const Place& place, std::uint32_t from, std::uint32_t to);
+  void part(const Place& place, std::uint32_t places, std::uint32_t from, std::uint32_t to);
 
   std::vector<char> first_;  // whether a group begins at this place of `row`
   std::vector<Group> open_, next_;
-  std::vector<std::uint32_t> below_;
+  std::vector<std::uint32_t> below_, begin_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> sorted_;
 };
 

@@ -268,13 +268,14 @@ void View<R>::set_classes_from_labels(std::size_t f) {
   const std::size_t stride = static_cast<std::size_t>(stride_);
   std::uint64_t* classes = classes_[f].reserve((words_ + 1) * stride);
   std::memset(classes, 0, words_ * stride * sizeof *classes);
+  const int* label = data_->problem.label.data();
+  const std::uint32_t* order = order_[f].data();
   for (std::size_t i = 0; i < rows_; ++i) {
-    const std::size_t label = static_cast<std::size_t>(data_->problem.label[order_[f][i]]);
-    const std::uint64_t bit = 1ULL << (i % kBlock);
+    const int of = label[order[i]];
     if (stride_ > 1)
-      classes[i / kBlock * stride + label] |= bit;
-    else if (label == 1)
-      classes[i / kBlock] |= bit;
+      classes[i / kBlock * stride + static_cast<std::size_t>(of)] |= 1ULL << (i % kBlock);
+    else
+      classes[i / kBlock] |= static_cast<std::uint64_t>(of == 1) << (i % kBlock);
   }
 }
 
