@@ -749,14 +749,31 @@ def solve_outputs(
 def finish_outputs(problem: OutputProblem, plan: Plan) -> NumberAnswer:
     """The tree of a plan that `solve_outputs` told of."""
 
-def ranked(
-    numbers: NDArray[numpy.float64],
-) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64]] | None:
+def ranked(numbers: NDArray[numpy.float64]) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64]]:
     """
     The different numbers, ascending and without NaN, and the place of each cell among them.
 
     numbers: float64 (n,). The place, int64, of NaN is behind all others.
-    None where more than 2048 differ.
+    """
+
+def all_finite(numbers: NDArray[numpy.float64]) -> bool:
+    """numbers: float64 (n,)."""
+
+def few_words(
+    cells: NDArray[numpy.uint32], most: int
+) -> tuple[list[int], NDArray[numpy.int64]] | None:
+    """
+    The first row of each different text, and the place of each row's text among them.
+
+    cells: uint32 (n, width), characters. None where more than `most` differ.
+    """
+
+def plain_errors(losses: NDArray[numpy.int64]) -> tuple[NDArray[numpy.int32], int] | None:
+    """
+    The right label of each row, int32, and the sum of the losses of right labels.
+
+    losses: int64 (n_rows, n_labels). None unless each row has one label of least loss, and all
+    others lose one more.
     """
 
 class RegressionProblem:

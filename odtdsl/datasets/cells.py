@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from odtdsl.base import engine
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error, shortened
 from odtdsl.base.limits import READING, look
 from odtdsl.datasets.numerals import PLAIN, Numerals
@@ -75,12 +76,14 @@ class Marks:
         object.__setattr__(self, "numbers", tuple(exact))
 
     @classmethod
-    def of(cls, marks: Iterable[str]) -> Marks:
+    def of(cls, marks: Collection[str]) -> Marks:
         """The marks as written in a spec, without the blanks around them."""
+        if not marks:
+            return NO_MARKS
         return cls(texts=frozenset(mark.strip() for mark in marks))
 
 
-NO_MARKS = Marks.of(())
+NO_MARKS = Marks(texts=frozenset())
 
 
 def column_from_texts(
@@ -146,12 +149,15 @@ def column_from_coded(
     bare = [word.strip() for word in words]
     texts = {text: index for index, text in enumerate(dict.fromkeys(bare))}
     read = [_read(text, marks, numerals) for text in texts]
-    found = np.array([texts[text] for text in bare], dtype=np.int64)[places]
+    found = places
+    if len(texts) < len(bare):  # some differ in their blanks alone
+        found = np.array([texts[text] for text in bare], dtype=np.int64)[places]
     missing: BoolArray = np.array([value is _MISSING for value in read], dtype=np.bool_)[found]
     numbers: FloatArray | None = None
     if not any(isinstance(value, str) for value in read):
-        numbers = np.array([_as_float(value) for value in read], dtype=np.float64)[found] + 0.0
-        if infinite := np.flatnonzero(np.isinf(numbers)).tolist():
+        of_texts = np.array([_as_float(value) for value in read], dtype=np.float64) + 0.0
+        numbers = of_texts[found]
+        if np.isinf(of_texts).any() and (infinite := np.flatnonzero(np.isinf(numbers)).tolist()):
             shown = list(texts)
             raise _infinite(name, [(row, shown[found[row]]) for row in infinite], place)
     return RawColumn(
@@ -195,10 +201,11 @@ def column_from_numbers(
         D106: an infinite number.
     """
     if values.dtype.kind == "f":
-        values = np.asarray(values, dtype=np.float64) + 0.0
-    numbers = values.astype(np.float64, copy=False)
+        numbers = values = np.asarray(values, dtype=np.float64) + 0.0
+    else:
+        numbers = values.astype(np.float64)
     written = Numbers(values) if writing is None else writing
-    if absent is None and not marks.texts and np.isfinite(numbers).all():  # the usual case
+    if absent is None and not marks.texts and engine.all_finite(numbers):  # the usual case
         none = np.zeros(len(numbers), dtype=np.bool_)
         return RawColumn(name=name, numbers=numbers, writing=written, missing=none, by_value=True)
     missing: BoolArray = np.isnan(numbers) | np.isin(numbers, marks.numbers)
@@ -262,6 +269,8 @@ def check_names(table: str, names: Sequence[str]) -> None:
     OdtError
         D104.
     """
+    if len(set(names)) == len(names):
+        return
     places: dict[str, list[int]] = {}
     for position, name in enumerate(names, start=1):
         places.setdefault(name, []).append(position)

@@ -5,6 +5,19 @@
 
 namespace odt {
 
+std::optional<Loss> plain_errors(const Loss* losses, std::size_t rows, std::size_t labels,
+                                 std::int32_t* right) {
+  Loss total = 0;
+  for (const Loss* row = losses; row != losses + rows * labels; row += labels) {
+    const Loss* least = std::min_element(row, row + labels);
+    const auto dearer = std::count(row, row + labels, *least + 1);
+    if (labels < 2 || static_cast<std::size_t>(dearer) != labels - 1) return std::nullopt;
+    *right++ = static_cast<std::int32_t>(least - row);
+    total += *least;
+  }
+  return total;
+}
+
 bool LossModel::has_right() const {
   if (unit() || labels == 2) return true;
   for (std::size_t k = 0; k * lanes < wide_size_; ++k) {

@@ -27,6 +27,7 @@ from odtdsl.problem.ir.forms import (
     Origin,
     demanded,
 )
+from odtdsl.problem.ir.intervals import FULL
 from odtdsl.problem.ir.problem import MAX_SEARCH_DEPTH
 
 MAX_LOSS_SUM = 2**53
@@ -87,14 +88,19 @@ def ruled_features(core: Core, depth: int) -> Features:
     """
     by_levels = any(rule.levels is not None for rule in core.filters)
     levels = range(max(1, depth) if by_levels else 1)
-    admitted: list[tuple[int, list[BoolArray]]] = []
+    admitted: list[tuple[int, list[BoolArray] | None]] = []
     tests: list[tuple[int, int]] = []
     for index, family in enumerate(core.families):
-        flags = [tests_at(family, core.filters, at) for at in levels]
-        asked = flags[0] if len(flags) == 1 else np.any(flags, axis=0)
+        if _asks_nothing(core, family):
+            if family.n_tests:
+                admitted.append((index, None))
+                tests.append((index, -1))
+            continue
+        each = [tests_at(family, core.filters, at) for at in levels]
+        asked = each[0] if len(each) == 1 else np.any(each, axis=0)
         if not asked.any():
             continue
-        admitted.append((index, flags))
+        admitted.append((index, each))
         if family.kind == "threshold":
             tests.append((index, -1))
         else:
@@ -106,7 +112,13 @@ def ruled_features(core: Core, depth: int) -> Features:
     at = 0
     for index, flags in admitted:
         family = core.families[index]
-        if family.kind == "threshold":
+        if flags is None:
+            ranks[at] = family.codes
+            distinct[at] = len(family.values)
+            for level in by_level:
+                level.append(None)
+            at += 1
+        elif family.kind == "threshold":
             before, after = int(family.missing == "left"), int(family.missing == "right")
             ranks[at] = family.codes + before
             distinct[at] = len(family.values) + before + after
@@ -128,6 +140,12 @@ def ruled_features(core: Core, depth: int) -> Features:
         tests=tuple(tests),
         by_level=tuple(tuple(level) for level in by_level) if len(levels) > 1 else (),
     )
+
+
+def _asks_nothing(core: Core, family: Family) -> bool:
+    """Whether all thresholds of a column without missing cells may stand at all levels."""
+    numbers = family.kind == "threshold" and not family.whole and family.missing is None
+    return numbers and family.domain is FULL and not core.filters
 
 
 _NOWHERE = np.zeros(2, dtype=bool)
@@ -375,6 +393,17 @@ def losses(core: Core, stages: tuple[LinearStage, ...], depth: int) -> Losses:
 def _stacked(
     hard: tuple[Additive, ...], soft: tuple[Additive, ...], shape: tuple[int, int], leaves: int
 ) -> Losses:
+    if len(soft) == 1 and not hard and (errors := _as_errors(soft[0])) is not None:
+        return Losses(
+            classes=errors[0],
+            n_classes=shape[1],
+            weights=None,
+            costs=None,
+            price=soft[0].leaves,
+            base=0,
+            units=(1,),
+            limit=None,
+        )
     digits = [digit(measure, shape, leaves) for measure in (*hard, *soft)]
     units: list[int] = []
     unit = 1
@@ -413,7 +442,9 @@ def _span_of(core: Core, stages: tuple[LinearStage, ...], depth: int) -> int:
 def _span(measure: Additive, leaves: int) -> int:
     """The largest sum of losses above each row's least, and of prices of leaves."""
     span = measure.leaves * leaves
-    if measure.output is not None:
+    if (errors := _as_errors(measure)) is not None:
+        span += len(errors[0])
+    elif measure.output is not None:
         by_label = np.ascontiguousarray(measure.output.T)
         span += int((by_label.max(axis=0) - by_label.min(axis=0)).sum())
     return span
@@ -421,9 +452,18 @@ def _span(measure: Additive, leaves: int) -> int:
 
 def least(measure: Additive) -> int:
     """The least numerator that labels alone allow, leaves apart."""
-    return constant_of(measure) + (
-        0 if measure.output is None else int(_of_rows(np.minimum, measure.output).sum())
-    )
+    least_of_rows = 0
+    if (errors := _as_errors(measure)) is not None:
+        least_of_rows = errors[1]
+    elif measure.output is not None:
+        least_of_rows = int(_of_rows(np.minimum, measure.output).sum())
+    return constant_of(measure) + least_of_rows
+
+
+@lru_cache(maxsize=1)  # asked for three times before a search
+def _as_errors(measure: Additive) -> tuple[npt.NDArray[np.int32], int] | None:
+    """The right label of each row, and the sum of their losses, where each other loses 1 more."""
+    return None if measure.output is None else engine.plain_errors(measure.output)
 
 
 def digit(measure: Additive, shape: tuple[int, int], leaves: int) -> tuple[IntArray, int, int]:

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from odtdsl.base import engine
 from odtdsl.base.frozen import dataclass
 from odtdsl.base.limits import look
 from odtdsl.datasets.candidates import bin_codes, bin_edges, guessed_cuts, midpoint, quantile_cuts
@@ -108,12 +109,12 @@ def build_families(problem: Problem, data: Dataset) -> tuple[Family, ...]:
     families: list[Family] = []
     for index, feature in enumerate(problem.features):
         column = data.columns[feature.name]
-        has_missing = bool(_missing(column).any())
         sides: tuple[Side | None, ...] = (None,)
-        if has_missing:
+        missing = _missing(column)
+        if missing is not None:
             sides = ("left", "right") if feature.missing == "branch" else (_side(feature),)
         for side in sides:
-            families.append(_family(index, feature, column, side, guessed))
+            families.append(_family(index, feature, column, missing, side, guessed))
             look("finding the candidates", data.n_rows)
     return tuple(families)
 
@@ -122,29 +123,33 @@ def _side(feature: FeatureDecl) -> Side:
     return "left" if feature.missing == "left" else "right"
 
 
-def _missing(column: Column) -> BoolArray:
+def _missing(column: Column) -> BoolArray | None:
+    """Which cells are missing; None where none is."""
     if column.numbers is not None:
-        return np.isnan(column.numbers)
+        return None if engine.all_finite(column.numbers) else np.isnan(column.numbers)
     assert column.codes is not None
-    return column.codes < 0
+    missing: BoolArray = column.codes < 0
+    return missing if missing.any() else None
 
 
 def _family(
     index: int,
     feature: FeatureDecl,
     column: Column,
+    missing: BoolArray | None,
     side: Side | None,
     guessed: dict[str, tuple[float, ...]],
 ) -> Family:
-    missing = _missing(column)
     if feature.type.kind in ("category", "binary"):
         assert column.codes is not None
         return _equals(index, column.codes, missing, side)
     if column.numbers is None:
         assert column.codes is not None
-        ranks = np.where(missing, np.nan, column.codes.astype(np.float64))
+        ranks = column.codes.astype(np.float64)
+        if missing is not None:
+            ranks[missing] = np.nan
         levels = RealSet.points(range(max(0, len(feature.type.levels) - 1)))
-        return _thresholds(index, ranks, side, levels)
+        return _thresholds(index, ranks, missing, side, levels)
     if feature.candidates.place == "bins":
         return _bins(index, column.numbers, feature.candidates.count, side)
     domain = _domain(feature, column.numbers, guessed)
@@ -152,6 +157,7 @@ def _family(
     return _thresholds(
         index,
         column.numbers,
+        missing,
         side,
         domain,
         shorten=feature.candidates.place == "midpoints" or anywhere,
@@ -188,8 +194,10 @@ def _guessed(problem: Problem, data: Dataset) -> dict[str, tuple[float, ...]]:
     return guessed_cuts(columns, target, seed=problem.options.seed)
 
 
-def _with_missing(codes: IntArray, missing: BoolArray, side: Side | None, right: int) -> IntArray:
-    if side is None:
+def _with_missing(
+    codes: IntArray, missing: BoolArray | None, side: Side | None, right: int
+) -> IntArray:
+    if missing is None:
         return codes
     return np.where(missing, LEFT_CODE if side == "left" else right, codes)
 
@@ -197,6 +205,7 @@ def _with_missing(codes: IntArray, missing: BoolArray, side: Side | None, right:
 def _thresholds(
     index: int,
     numbers: FloatArray,
+    missing: BoolArray | None,
     side: Side | None,
     domain: RealSet,
     *,
@@ -204,7 +213,6 @@ def _thresholds(
     step: Fraction | None = None,
     whole: bool = False,
 ) -> Family:
-    missing = np.isnan(numbers)
     if len(numbers) > MOST_EXACT_GAPS and (points := domain.listed()) is not None:
         values, codes = _between(numbers, points)
     else:
@@ -270,8 +278,8 @@ def _grid(values: FloatArray, step: Fraction) -> RealSet:
     return RealSet.points(float(k * step) for k in range(first, last + 1))
 
 
-def _equals(index: int, levels: IntArray, missing: BoolArray, side: Side | None) -> Family:
-    present = distinct(levels[~missing])
+def _equals(index: int, levels: IntArray, missing: BoolArray | None, side: Side | None) -> Family:
+    present = distinct(levels if missing is None else levels[~missing])
     codes = np.searchsorted(present, levels).astype(np.int64)
     return Family(
         column=index,

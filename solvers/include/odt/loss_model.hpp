@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,11 @@
 #include "odt/problem.hpp"
 
 namespace odt {
+
+// Where each row has one label of least loss and all others lose one more: that label of each row,
+// and the sum of the least losses.
+std::optional<Loss> plain_errors(const Loss* losses, std::size_t rows, std::size_t labels,
+                                 std::int32_t* right);
 
 enum class LossKind {
   two_class,    // all errors count alike; two classes
