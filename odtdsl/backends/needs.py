@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import assert_never
 
 from odtdsl.backends.base import BackEnd
@@ -70,6 +71,7 @@ SKELETON = Origin(rule="skeleton")
 OBJECTIVE = Origin(rule="objective")
 
 
+@lru_cache(maxsize=1)  # asked for by the choice, then by a back end about itself
 def needs(core: Core) -> tuple[Need, ...]:
     """All core forms of a problem, each once per rule."""
     return tuple(dict.fromkeys(_needs(core)))

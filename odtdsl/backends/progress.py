@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from odtdsl.backends.base import Progress, Report
@@ -38,15 +36,27 @@ class ProgressRelay:
 
     def __call__(self, progress: Progress) -> None:
         """Note a step of a search and pass it on, with the seconds since the beginning."""
-        self._found = self._model_of(progress)
-        incumbent, bound = progress.incumbent, progress.bound
-        if progress.stage == 0:
-            # Two searches do not know of each other what is found or proven.
-            incumbent = _of(min, incumbent, self._first.incumbent)
-            bound = _of(max, bound, self._first.bound)
-        seconds = time.monotonic() - self.began
-        told = replace(
-            progress, incumbent=incumbent, bound=bound, seconds=seconds, found=self._found
+        first = self._first
+        incumbent, bound, found = progress.incumbent, progress.bound, progress.found
+        if progress.stage > 0:
+            found = self._found if found is None else found
+        else:  # two searches do not know of each other what is found or proven
+            before = first.incumbent
+            if incumbent is None or (before is not None and incumbent > before):
+                incumbent, found = before, self._found
+            elif found is None and incumbent == before:
+                found = self._found
+            known = first.bound
+            if known is not None and known is not bound and (bound is None or known > bound):
+                bound = known
+        self._found = found
+        told = Progress(
+            stage=progress.stage,
+            incumbent=incumbent,
+            bound=bound,
+            seconds=time.monotonic() - self.began,
+            found=found,
+            make=progress.make,
         )
         if told.stage == 0:
             self._first = told
@@ -58,19 +68,3 @@ class ProgressRelay:
         self.timeline.append(told)
         if self.report is not None:
             self.report(told)
-
-    def _model_of(self, told: Progress) -> Found | None:
-        """The model of the best incumbent, which may be one from before."""
-        if told.stage > 0:
-            return self._found if told.found is None else told.found
-        now, before = told.incumbent, self._first.incumbent
-        if now is None or (before is not None and now > before):
-            return self._found
-        return self._found if now == before and told.found is None else told.found
-
-
-def _of(
-    which: Callable[[Fraction, Fraction], Fraction], one: Fraction | None, other: Fraction | None
-) -> Fraction | None:
-    """The one that is known, or what `which` takes of both."""
-    return other if one is None else one if other is None else which(one, other)

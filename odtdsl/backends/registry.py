@@ -27,6 +27,9 @@ def back_end(name: str, variant: Variant = _DEFAULT, options: Options = _NO_OPTI
         B101: this version has no such back end. U302: the variant is another back end's. U318: an
         unknown solver.
     """
-    said = {one.name: one.value for one in options.settings if takes(name, one.name)}
-    made: BackEnd = entry_of(name).load().of(options, {**said, **variant.of(name)})
+    asked = variant.of(name)
+    if options.settings:
+        said = {one.name: one.value for one in options.settings if takes(name, one.name)}
+        asked = {**said, **asked}
+    made: BackEnd = entry_of(name).load().of(options, asked)
     return made

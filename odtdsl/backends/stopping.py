@@ -42,9 +42,13 @@ class Patience:
         """What is new; bounds alone are no better model."""
         if progress.incumbent is None:
             return
-        now = (-progress.stage, progress.incumbent)
-        if self._best is None or now < self._best:
-            self._best, self._since = now, time.monotonic()
+        stage, value = self._best or (-1, None)
+        if value is None or progress.stage > stage:
+            better = True
+        else:
+            better = progress.stage == stage and progress.incumbent < value
+        if better:
+            self._best, self._since = (progress.stage, progress.incumbent), time.monotonic()
         if self.gap is None or progress.bound is None:
             return
         if progress.incumbent - progress.bound <= self.gap:

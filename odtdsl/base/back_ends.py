@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Literal
 
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.diagnostics.suggest import closest
+from odtdsl.base.modules import loaded
 
 Value = str | int
 """Of an option: a word, or a whole number."""
@@ -151,8 +151,7 @@ class Entry:
     def load(self) -> Any:
         """The class."""
         module, _, kind = self.home.partition(":")
-        # Not from `sys.modules`, where a module stands while another thread still loads it.
-        return getattr(import_module(module), kind)
+        return getattr(loaded(module), kind)
 
 
 AUTO = "auto"

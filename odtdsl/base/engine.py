@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from odtdsl.base._engine import *  # noqa: F403
 else:
-    from importlib import import_module
-
     from odtdsl.base.diagnostics.model import error
+    from odtdsl.base.modules import loaded
 
     _HOME = "odtdsl.base._engine"
 
@@ -28,11 +27,10 @@ else:
         if name.startswith("__"):
             raise AttributeError(name)
         try:
-            # Not from `sys.modules`, where a module stands while another thread still loads it.
-            return getattr(import_module(_HOME), name)
+            return loaded(_HOME).__dict__[name]
         except ImportError as problem:
             raise _not_built("is not built") from problem
-        except AttributeError as problem:
+        except KeyError as problem:
             raise _not_built("was built from other sources than these") from problem
 
     def _not_built(what: str) -> Exception:

@@ -15,6 +15,8 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import ClassVar, Self
 
+from odtdsl.base.modules import loaded
+
 FOLDER = "odtdsl.tasks"
 
 
@@ -28,9 +30,8 @@ class Part(ABC):
         """The part of the task for a kind of target."""
         _, package = tasks()[kind]
         name = f"{package}.{cls.module}"
-        # Not from `sys.modules`, where a module stands while another thread still loads it.
-        found = import_module(name).PART
-        assert isinstance(found, cls), f"{package}.{cls.module} holds a {cls.__name__}"
+        found: Self = loaded(name).PART
+        assert cls in type(found).__mro__, f"{package}.{cls.module} holds a {cls.__name__}"
         return found
 
 

@@ -37,11 +37,14 @@ from odtdsl.problem.ir.problem import (
     DiagramSkeleton,
     FeatureDecl,
     GroupDecl,
+    Options,
     Problem,
     TargetDecl,
     TreeSkeleton,
 )
 from odtdsl.problem.ir.rows import Rows, present
+
+_HERE = Path()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -127,11 +130,14 @@ def analyse(
     assert statements.data is not None, "a spec without data stops before"
     request = data_request(statements.data, reporter, data=data, test=test)
     reporter.check()
-    allow(options(statements.solves, Reporter(source)).seconds)  # mistakes are reported later
+    early = Reporter(source)  # mistakes are reported later
+    chosen = options(statements.solves, early)
+    allow(chosen.seconds)
     if division is not None:
-        return _Analyser(statements, request, division.table, None, reporter, division).run()
+        analyser = _Analyser(statements, request, division.table, None, reporter, division)
+        return analyser.run(chosen, early)
     place: ast.Node | None = None if data is not None else statements.data.source
-    base = base or Path()
+    base = base or _HERE
     try:
         table = files.read(request, base=base, frame=frame)
         place = None if test else _test_file(statements.data) or place
@@ -143,7 +149,7 @@ def analyse(
         reporter.adopt(error, place)
         reporter.check()
         raise
-    return _Analyser(statements, request, table, test_table, reporter).run()
+    return _Analyser(statements, request, table, test_table, reporter).run(chosen, early)
 
 
 def _test_file(statement: ast.Data) -> ast.Node | None:
@@ -167,14 +173,16 @@ class _Analyser:
         self.table, self.test_table = table, test_table
         self.columns = Columns(table, statements, reporter)
 
-    def run(self) -> Analysis:
+    def run(self, chosen: Options, said: Reporter) -> Analysis:
+        """The analysis; `said` has the mistakes in the options that were chosen before."""
         statements = self.statements
-        types = self.columns.types(self._compared_columns(), self.request)
+        compared = self._compared_columns()
+        types = self.columns.types(compared, self.request)
         features = self.columns.features(types)
         check_categories(features, self.table.n_rows, statements, self.reporter)
         costs = self.columns.costs([feature.name for feature in features])
         shape = self._skeleton()
-        chosen = options(statements.solves, self.reporter)
+        self.reporter.found += said.found
         target = self._target()
         if statements.lets:
             self._check_lets(WORDS if target is None else words_for(target))
@@ -191,7 +199,7 @@ class _Analyser:
                 columns=self.columns,
                 target=target,
                 features=features,
-                compared=self._compared_columns(),
+                compared=compared,
             ),
             statements,
             self.reporter,

@@ -107,7 +107,7 @@ class Reporter:
 
     def check(self) -> None:
         """Raise all that was found if there is an error."""
-        if self.errors:
+        if self.found and self.errors:
             raise OdtError(_in_source_order(self.found))
 
     def _report(

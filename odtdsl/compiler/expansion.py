@@ -69,20 +69,20 @@ def check_growth(statements: Statements, reporter: Reporter) -> None:
     though each name in it is short enough."""
     extents = _Extents(statements.lets)
     told: set[str] = set()
-    users: list[tuple[str, ast.Node, list[ast.Expr]]] = [
-        *((f"`let {let.name}`", let, [let.value]) for let in statements.lets.values()),
-        *((f"rule `{one.name}`", one, [one.condition]) for one in statements.rules),
-        *((f"group `{one.name}`", one, [one.condition]) for one in statements.groups),
+    users: list[tuple[str, ast.Node, ast.Expr]] = [
+        *((f"`let {let.name}`", let, let.value) for let in statements.lets.values()),
+        *((f"rule `{one.name}`", one, one.condition) for one in statements.rules),
+        *((f"group `{one.name}`", one, one.condition) for one in statements.groups),
     ]
     if (objective := statements.objective) is not None:
-        users += [("the objective", one, [one.measure]) for one in objective.stages]
-    for what, node, exprs in users:
-        if told and any(name in told for expr in exprs for name in _names(expr)):
+        users += [("the objective", one, one.measure) for one in objective.stages]
+    for what, node, expr in users:
+        if told and any(name in told for name in _names(expr)):
             if isinstance(node, ast.Let):
                 told.add(node.name)
             continue  # told where it began
-        found = [extents.of(expr) for expr in exprs]
-        words, depth = max(one.words for one in found), max(one.depth for one in found)
+        found = extents.of(expr)
+        words, depth = found.words, found.depth
         if words <= MOST_WORDS and depth <= MAX_DEPTH:
             continue
         if isinstance(node, ast.Let):
@@ -101,6 +101,9 @@ def check_growth(statements: Statements, reporter: Reporter) -> None:
         )
 
 
+_WORD = Extent(words=1, depth=1)
+
+
 class _Extents:
     """The extents of `let` values, each found once."""
 
@@ -112,8 +115,8 @@ class _Extents:
 
     def of(self, expr: ast.Node) -> Extent:
         """Of an expression; a name in the midst of its own definition counts as one word."""
-        if isinstance(expr, ast.Name) and not expr.quoted and expr.name in self.known:
-            return self.known[expr.name]
+        if isinstance(expr, ast.Name):
+            return _WORD if expr.quoted else self.known.get(expr.name, _WORD)
         inside = [self.of(part) for part in _parts(expr)]
         return Extent(
             words=1 + sum(one.words for one in inside),

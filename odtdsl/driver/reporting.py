@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -73,11 +72,15 @@ def reporting(
 
 def as_written(core: Core, progress: Progress, unpacking: Unpacking) -> Progress:
     """Progress in the terms of the spec, with a model that can be made."""
-    told = [
-        None if value is None else user_value(core, progress.stage, value)
-        for value in (progress.incumbent, progress.bound)
-    ]
-    return replace(progress, incumbent=told[0], bound=told[1], make=unpacking)
+    stage, value, bound = progress.stage, progress.incumbent, progress.bound
+    return Progress(
+        stage=stage,
+        incumbent=None if value is None else user_value(core, stage, value),
+        bound=None if bound is None else user_value(core, stage, bound),
+        seconds=progress.seconds,
+        found=progress.found,
+        make=unpacking,
+    )
 
 
 def user_value(core: Core, index: int, value: Fraction) -> Fraction:

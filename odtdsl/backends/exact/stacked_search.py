@@ -63,6 +63,7 @@ class StackedSearch(SearchState[RawTree], ABC):
         self.by_depth = isinstance(core.objective[0], DepthStage)
         self.depth = 0
         self.cut_off = False
+        self._bound: tuple[int, Fraction | None] | None = None
 
     # ---- what a search says
 
@@ -126,9 +127,11 @@ class StackedSearch(SearchState[RawTree], ABC):
         if self.by_depth:
             return
         incumbent = self.value_of(value)
+        if self._bound is None or self._bound[0] != bound:  # mostly it is as before
+            self._bound = bound, self.bound_of(bound)
         self.add(
             incumbent=incumbent,
-            bound=self.bound_of(bound),
+            bound=self._bound[1],
             seconds=seconds,
             found=None if found is None or incumbent is None else self.packed(found),
         )

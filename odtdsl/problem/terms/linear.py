@@ -112,6 +112,8 @@ def plus(left: LinearForm, right: LinearForm) -> LinearForm:
 
 def times(factor: Fraction, form: LinearForm) -> LinearForm:
     """The form times a constant; a factor 0 leaves nothing."""
+    if factor == 1:
+        return form
     if factor == 0:
         return LinearForm(constant=Fraction(0))
     return LinearForm(
@@ -153,6 +155,9 @@ def additive(form: LinearForm) -> Additive | None:
     """The form as one additive measure, its constant included; None where it is not one."""
     if form.counts or form.maxima:
         return None
+    if len(form.parts) == 1 and not form.constant and form.parts[0][0] == 1:
+        only = form.parts[0][1]
+        return only if isinstance(only, Additive) else None
     total = Additive(constant=form.constant.numerator, denominator=form.constant.denominator)
     for factor, measure in form.parts:
         if not isinstance(measure, Additive):
