@@ -75,73 +75,24 @@ struct Checker : Done {
     return taken;
   }
 
-  // At most two levels on some rows of a view, where every feature has two ranks: what a leaf, a
-  // split and two levels lose follows from how many rows of a kind go left at two tests.
+  // At most three levels on some rows where every feature has two ranks: a leaf, a split, TWO and
+  // THREE, that with as many leaves as there can be.
   void few(const Bits& bits, const vector<std::uint64_t>& rows, int depth, Int most_leaves,
            Int target) {
-    const size_t classes = p.classes.size(), words = bits.words, kinds = p.most.size() - 1;
-    vector<Small> all(classes, 0);
-    vector<std::uint64_t> of_kind(kinds * words);
-    vector<size_t> met;  // kinds
-    for (size_t k = 0; k < kinds; ++k) {
-      Small sum = 0;
-      for (size_t w = 0; w < words; ++w) {
-        of_kind[k * words + w] = rows[w] & bits.kind[k * words + w];
-        sum += static_cast<Small>(__builtin_popcountll(of_kind[k * words + w]));
-      }
-      for (size_t c = 0; c < classes; ++c) all[c] += sum * static_cast<Small>(p.loss[k][c]);
-      if (sum > 0) met.push_back(k);
+    Few of(p, bits, rows);
+    demand(of.alone >= target, "a leaf loses less than is claimed");
+    const vector<Int> leaf[2] = {of.side[0], of.side[1]};
+    for (size_t t = 0; depth > 0 && t < of.tests; ++t)
+      demand(leaf[0][t] + leaf[1][t] >= target, "a single split loses less than is claimed");
+    if (depth < 2 || (depth == 3 && !of.tests) || !sampled(depth == 2 ? "TWO" : "THREE")) return;
+    if (depth == 3) pairs += 2 * static_cast<Int>(of.tests) - 1;  // so many checks of depth two
+    depth == 2 ? of.two() : of.three();
+    for (size_t t = 0; t < of.tests; ++t) {
+      const Int a = of.side[0][t], b = of.side[1][t];
+      demand((most_leaves == 3 ? std::min(a + leaf[1][t], leaf[0][t] + b) : a + b) >= target,
+             depth == 2 ? "a tree of depth two loses less than is claimed"
+                        : "a tree of depth three loses less than is claimed");
     }
-    const Int alone = p.price + *std::min_element(all.begin(), all.end());
-    demand(alone >= target, "a leaf loses less than is claimed");
-    if (depth == 0) return;
-    const vector<size_t> features = apart(bits, p.features.size(), rows);
-    const size_t n = features.size();
-    vector<Small> counts(n);
-    vector<Small> left(classes * n, 0), meet(classes * n), low(4 * n);
-    vector<Small> best(2 * n, std::numeric_limits<Small>::max());
-    vector<Int> leaf[2];
-    for (size_t k : met)
-      add_left(&of_kind[k * words], bits, features, 0, p.loss[k], counts.data(), left.data());
-    for (size_t f = 0; f < n; ++f) {
-      Int lower = kLargest, upper = kLargest;
-      for (size_t c = 0; c < classes; ++c) {
-        lower = std::min(lower, Int{left[c * n + f]});
-        upper = std::min(upper, Int{all[c]} - left[c * n + f]);
-      }
-      leaf[0].push_back(lower + p.price);
-      leaf[1].push_back(upper + p.price);
-      demand(lower + upper + 2 * p.price >= target, "a single split loses less than is claimed");
-    }
-    if (depth == 1 || !sampled("TWO")) return;
-    vector<std::uint64_t> both(words);
-    for (size_t f = 0; f < n; ++f) {
-      std::fill(meet.begin(), meet.end(), Small{0});
-      for (size_t k : met) {
-        for (size_t w = 0; w < words; ++w)
-          both[w] = of_kind[k * words + w] & bits.left[features[f] * words + w];
-        add_left(both.data(), bits, features, f + 1, p.loss[k], counts.data(), meet.data());
-      }
-      quarters(meet.data(), left.data(), all.data(), classes, n, f, low.data(), best.data());
-    }
-    for (size_t f = 0; f < n; ++f) {
-      const Int a = std::min(leaf[0][f], best[f] + 2 * p.price),
-                b = std::min(leaf[1][f], best[n + f] + 2 * p.price);
-      demand((most_leaves == 3 ? std::min(a + leaf[1][f], leaf[0][f] + b) : a + b) >= target,
-             "a tree of depth two loses less than is claimed");
-    }
-  }
-
-  // Three levels on such rows, and as many leaves as they can have: a leaf, and THREE.
-  void three(const Bits& bits, const vector<std::uint64_t>& rows, Int target) {
-    few(bits, rows, 0, 1, target);
-    const vector<size_t> features = apart(bits, p.features.size(), rows);
-    if (features.empty() || !sampled("THREE")) return;
-    pairs += 2 * static_cast<Int>(features.size()) - 1;  // so many checks of depth two
-    const Three found(p, bits, rows, features);
-    for (size_t t = 0; t < features.size(); ++t)
-      demand(found.side[0][t] + found.side[1][t] >= target,
-             "a tree of depth three loses less than is claimed");
   }
 
   // At most two levels: a leaf, a split, and TWO.
@@ -330,7 +281,7 @@ struct Checker : Done {
       if (how == 2) {
         demand(p.by_bits && depth == 3 && most_leaves == 8, "a step of other levels or tests");
         v.find_bits(p.most.size() - 1);
-        return three(v.bits, v.places(0, 0, v.rows()), target);
+        return few(v.bits, v.places(0, 0, v.rows()), depth, most_leaves, target);
       }
     }
     rules.insert("LEAF");
@@ -427,11 +378,8 @@ struct Checker : Done {
         const bool sweep = levels == 3 && most_leaves == 8 && at < end && *at == 2;
         if (p.by_bits && (levels <= 2 || sweep)) {
           rules.insert("LEAF");
-          const vector<std::uint64_t> rows = v.places(f, from, to);
-          if (sweep)
-            ++at, three(v.bits, rows, value);
-          else
-            few(v.bits, rows, levels, most_leaves, value);
+          at += sweep;
+          few(v.bits, v.places(f, from, to), levels, most_leaves, value);
         } else {
           View rows = part(v, f, from, to, side ? t : 0, side ? v.rows() : t, idle);
           show(rows, levels, most_leaves, state, bit < 2 ? 1 : least, value);

@@ -85,48 +85,19 @@ struct Batch {
 };
 
 // Every test of feature g on both sides of the tests of a batch; `look` says which places count.
-// First for two classes and leaves of any size, then for all else.
-template <class Value>
-WIDE void scan_two(Batch<Value>& b, size_t g, const char* look) {
-  Value in[kLanes] = {}, left[kLanes], right[kLanes], total[kLanes], below = 0;
-  for (size_t l = 0; l < kLanes; ++l) left[l] = right[l] = 0, total[l] = b.total[l];
-  const Value all = b.all[0];
-  const Index *order = b.v.order[g].data(), *pattern = b.pattern.data(), *kind = b.v.kind.data();
-  const Value *mask = b.mask.data(), *delta = b.delta.data();
-  bool any = false;
-  for (size_t at = 0; at + 1 < b.v.rows(); ++at) {
-    const Value d = delta[kind[order[at]]], *m = mask + size_t{pattern[order[at]]} * kLanes;
-    below = static_cast<Value>(below + d);
-    for (size_t l = 0; l < kLanes; ++l) in[l] = static_cast<Value>(in[l] + (d & m[l]));
-    if (!look[at + 1]) continue;
-    any = true;
-    const Value rest = static_cast<Value>(all - below);
-    for (size_t l = 0; l < kLanes; ++l) {
-      const Value a = in[l], w = static_cast<Value>(total[l] - a),
-                  c = static_cast<Value>(below - a), e = static_cast<Value>(rest - w);
-      left[l] = std::min<Value>(left[l],
-                                static_cast<Value>(std::min<Value>(a, 0) + std::min<Value>(w, 0)));
-      right[l] = std::min<Value>(right[l],
-                                 static_cast<Value>(std::min<Value>(c, 0) + std::min<Value>(e, 0)));
-    }
-  }
-  for (size_t l = 0; any && l < kLanes; ++l) {
-    b.best[0][0][l] = b.best[0][0][l] > 0 ? left[l] : std::min(b.best[0][0][l], left[l]);
-    b.best[0][1][l] = b.best[0][1][l] > 0 ? right[l] : std::min(b.best[0][1][l], right[l]);
-  }
-}
-
-template <class Value>
-WIDE void scan_many(Batch<Value>& b, size_t g, const char* look) {
-  b.in.assign(b.blocks * kLanes, 0);
-  b.below.assign(b.blocks, 0);
+// `one`: there is one block, of two classes and leaves of any size; so known, it takes less time.
+template <class Value, bool one>
+WIDE void scan(Batch<Value>& b, size_t g, const char* look) {
+  const size_t blocks = one ? 1 : b.blocks, classes = one ? 1 : b.classes;
+  b.in.assign(blocks * kLanes, 0);
+  b.below.assign(blocks, 0);
   Value *in = b.in.data(), *below = b.below.data();
   const Value *total = b.total.data(), *all = b.all.data();
   for (size_t at = 0; at + 1 < b.v.rows(); ++at) {
     const Index row = b.v.order[g][at];
     const Value *m = &b.mask[size_t{b.pattern[row]} * kLanes],
-                *of = b.delta.data() + b.v.kind[row] * b.blocks;
-    for (size_t k = 0; k < b.blocks; ++k) {
+                *of = b.delta.data() + b.v.kind[row] * blocks;
+    for (size_t k = 0; k < blocks; ++k) {
       const Value d = of[k];
       if (!d) continue;
       below[k] = static_cast<Value>(below[k] + d);
@@ -142,7 +113,7 @@ WIDE void scan_many(Batch<Value>& b, size_t g, const char* look) {
       x[3] = static_cast<Value>(all[k] - below[k] - x[1]);
     };
     Value low[4][kLanes] = {}, x[4];
-    for (size_t k = 0; k < b.classes; ++k)
+    for (size_t k = 0; k < classes; ++k)
       for (size_t l = 0; l < kLanes; ++l) {
         four(k, l, x);
         for (int i = 0; i < 4; ++i) low[i][l] = std::min(low[i][l], x[i]);
@@ -151,8 +122,8 @@ WIDE void scan_many(Batch<Value>& b, size_t g, const char* look) {
       for (size_t l = 0; l < kLanes; ++l) {
         const Value sum = static_cast<Value>(low[2 * side][l] + low[2 * side + 1][l]);
         b.best[0][side][l] = std::min(b.best[0][side][l], sum);
-        if (b.blocks == b.classes) continue;
-        four(b.classes, l, x);
+        if (blocks == classes) continue;
+        four(classes, l, x);
         if (x[2 * side] >= b.least && x[2 * side + 1] >= b.least)
           b.best[1][side][l] = std::min(b.best[1][side][l], sum);
       }
@@ -174,9 +145,9 @@ Gains gains(const Problem& p, const View& v, const vector<Test>& tests, int stat
   for (size_t g = 0; g < p.features.size(); ++g) {
     if (p.after(state, g) < 0) continue;
     if (batch.blocks == 1 && batch.classes == 1)
-      scan_two(batch, g, look[g].data());
+      scan<Value, true>(batch, g, look[g].data());
     else
-      scan_many(batch, g, look[g].data());
+      scan<Value, false>(batch, g, look[g].data());
   }
   Gains found;
   for (size_t l = 0; l < tests.size(); ++l)
@@ -194,50 +165,21 @@ Gains gains(const Problem& p, const View& v, const vector<Test>& tests, int stat
   return found;
 }
 
-// What some rows of one kind lose that go left, by class and feature from a first one on: `loss`
-// per class times how many they are. It is added up.
-WIDE void add_left(const std::uint64_t* rows, const Bits& bits, const vector<size_t>& features,
-                   size_t from, const vector<Int>& loss, Small* found, Small* sum) {
-  const size_t n = features.size(), words = bits.words;
-  for (size_t g = from; g < n; ++g) {
-    const std::uint64_t* left = bits.left.data() + features[g] * words;
-    int many = 0;
-    for (size_t w = 0; w < words; ++w) many += __builtin_popcountll(rows[w] & left[w]);
-    found[g] = many;
+// What some rows of one kind lose that go left, by class and test, added to `sum`: `loss` per class
+// times how many they are.
+WIDE void add_left(const vector<std::uint64_t>& rows, const vector<std::uint64_t>& left,
+                   const vector<Int>& loss, Small* many, Small* sum, size_t tests) {
+  const size_t words = rows.size();
+  for (size_t g = 0; g < tests; ++g) {
+    int found = 0;
+    for (size_t w = 0; w < words; ++w) found += __builtin_popcountll(rows[w] & left[g * words + w]);
+    many[g] = found;
   }
   for (size_t c = 0; c < loss.size(); ++c) {
     const Small each = static_cast<Small>(loss[c]);
-    Small* to = sum + c * n;
-    for (size_t g = from; each && g < n; ++g) to[g] += each * found[g];
+    Small* to = sum + c * tests;
+    for (size_t g = 0; each && g < tests; ++g) to[g] += each * many[g];
   }
-}
-
-// The least losses of the four quarters that a test makes with each later one, and with them of two
-// leaves on each side of both, `best`. `meet`: by class and test, what the rows lose that go left
-// at both.
-WIDE void quarters(const Small* meet, const Small* left, const Small* all, size_t classes, size_t n,
-                   size_t f, Small* low, Small* best) {
-  for (size_t q = 0; q < 4; ++q) std::fill_n(low + q * n, n, std::numeric_limits<Small>::max());
-  for (size_t c = 0; c < classes; ++c) {
-    const Small mine = left[c * n + f], others = all[c] - mine;
-    for (size_t g = f + 1; g < n; ++g) {
-      const Small a = meet[c * n + g], rest = left[c * n + g] - a;
-      low[g] = std::min<Small>(low[g], a);
-      low[n + g] = std::min<Small>(low[n + g], mine - a);
-      low[2 * n + g] = std::min<Small>(low[2 * n + g], rest);
-      low[3 * n + g] = std::min<Small>(low[3 * n + g], others - rest);
-    }
-  }
-  Small lower = best[f], upper = best[n + f];
-  for (size_t g = f + 1; g < n; ++g) {
-    const Small a = low[g], b = low[n + g], c = low[2 * n + g], d = low[3 * n + g];
-    lower = std::min<Small>(lower, a + b);
-    upper = std::min<Small>(upper, c + d);
-    best[g] = std::min<Small>(best[g], a + c);
-    best[n + g] = std::min<Small>(best[n + g], b + d);
-  }
-  best[f] = lower;
-  best[n + f] = upper;
 }
 
 // The least loss of a split, without prices: `left` by class and test, what the rows lose that go
@@ -279,50 +221,87 @@ vector<size_t> apart(const Bits& bits, size_t features, const vector<std::uint64
   return found;
 }
 
-// THREE: what the best trees of depth two lose on both sides of each test, where every feature has
-// two ranks. Two tests make four quarters, whichever is asked first; what the best leaf or split of
-// a quarter loses follows from how many rows of a kind go left at three tests.
-struct Three {
-  vector<Int> side[2];  // left and right, by test
+// Some rows where every feature has two ranks. What a leaf, a split and more levels lose follows
+// from how many rows of a kind go left at one, two and three tests.
+struct Few {
+  size_t tests = 0;     // that part these rows, one of those that part them alike
+  Int alone;            // what a leaf loses
+  vector<Int> side[2];  // what the left and the right side of each test lose, by `leaf` or more
 
-  Three(const Problem& p, const Bits& bits, const vector<std::uint64_t>& rows,
-        const vector<size_t>& features)
-      : n(features.size()), classes(p.classes.size()), price(p.price), tests(n), total(classes, 0) {
-    std::iota(tests.begin(), tests.end(), size_t{0});
+  Few(const Problem& p, const Bits& bits, const vector<std::uint64_t>& rows)
+      : classes(p.classes.size()), price(p.price), total(classes, 0), sum(classes) {
+    const vector<size_t> features = apart(bits, p.features.size(), rows);
+    tests = features.size();
     for (size_t k = 0; k + 1 < p.most.size(); ++k) gather(p.loss[k], k, bits, rows, features);
-    many.resize(n);
-    low.resize(2 * n);
-    left.resize(classes * n);
-    sum.resize(classes);
-    left_at(n, n, all);
-    one.resize(n);
-    for (size_t t = 0; t < n; ++t) left_at(t, n, one[t]);
-    for (auto& values : side) values.assign(n, kLargest);
-    for (size_t s = 0; s < n; ++s) {
-      vector<Small> lower(classes), upper(classes);
-      for (size_t c = 0; c < classes; ++c) {
-        lower[c] = all[c * n + s];
-        upper[c] = total[c] - lower[c];
+    alone = *std::min_element(total.begin(), total.end()) + price;
+    many.resize(tests);
+    low.resize(2 * tests);
+    left.resize(classes * tests);
+    left_at({}, all);
+    for (size_t t = 0; t < tests; ++t)
+      for (const bool right : {false, true}) {
+        for (size_t c = 0; c < classes; ++c)
+          sum[c] = right ? total[c] - all[c * tests + t] : all[c * tests + t];
+        side[right].push_back(*std::min_element(sum.begin(), sum.end()) + price);
       }
-      keep(0, s, *std::min_element(lower.begin(), lower.end()) + price);
-      keep(1, s, *std::min_element(upper.begin(), upper.end()) + price);
-      for (size_t t = s + 1; t < n; ++t) four(s, t);
+  }
+
+  // TWO: sides are leaves or splits.
+  void two() {
+    for (size_t s = 0; s < tests; ++s) {
+      left_at({s}, both);
+      for (const bool right : {false, true}) {
+        const Small a = right, b = right ? -1 : 1;
+        for (size_t i = 0; i < left.size(); ++i) left[i] = a * all[i] + b * both[i];
+        for (size_t c = 0; c < classes; ++c) sum[c] = a * total[c] + b * all[c * tests + s];
+        keep(right, s, split() + 2 * price);
+      }
     }
   }
 
+  // THREE: sides are trees of two levels. Two tests make four quarters, whichever is asked first.
+  void three() {
+    vector<vector<Small>> one(tests);
+    for (size_t t = 0; t < tests; ++t) left_at({t}, one[t]);
+    for (size_t s = 0; s < tests; ++s)
+      for (size_t t = s + 1; t < tests; ++t) {
+        left_at({s, t}, both);
+        Int value[4];  // left at both, left at the first, left at the second, right at both
+        for (int q = 0; q < 4; ++q) {
+          // The rows of a quarter are those of four sets, added and taken away.
+          const Small a = q == 3, b = q == 3 ? -1 : q == 1, c = q == 3 ? -1 : q == 2,
+                      d = q == 0 || q == 3 ? 1 : -1;
+          for (size_t i = 0; i < left.size(); ++i)
+            left[i] = a * all[i] + b * one[s][i] + c * one[t][i] + d * both[i];
+          for (size_t k = 0; k < classes; ++k)
+            sum[k] = a * total[k] + b * all[k * tests + s] + c * all[k * tests + t] +
+                     d * one[s][k * tests + t];
+          value[q] =
+              std::min(*std::min_element(sum.begin(), sum.end()) + price, split() + 2 * price);
+        }
+        keep(0, s, value[0] + value[1]);
+        keep(1, s, value[2] + value[3]);
+        keep(0, t, value[0] + value[2]);
+        keep(1, t, value[1] + value[3]);
+      }
+  }
+
  private:
-  size_t n, classes;
+  struct Kind {
+    vector<std::uint64_t> rows, left;  // of those of a kind all; per test those that go left
+    vector<Int> loss;                  // of one of them, by class
+  };
+  size_t classes;
   Int price;
-  vector<size_t> tests;
-  vector<Bits> kinds;          // the rows of each kind that is met
-  vector<vector<Int>> losses;  // of a row of it, by class
-  vector<Small> total, all;    // of all rows by class; by class and test, of those that go left
-  vector<vector<Small>> one;   // the same of the rows on the left of each test
-  vector<Small> both, many, left, sum, low;  // of the quarters that are looked at
+  vector<Kind> kinds;        // that are met
+  vector<Small> total, all;  // of all rows by class; by class and test, of those on the left
+  vector<Small> sum, left;   // the same of the rows that are looked at
+  vector<Small> both, many, low;
 
   void keep(int which, size_t test, Int value) {
     side[which][test] = std::min(side[which][test], value);
   }
+  Int split() { return least_split(left.data(), sum.data(), classes, tests, low.data()); }
 
   void gather(const vector<Int>& loss, size_t kind, const Bits& bits,
               const vector<std::uint64_t>& rows, const vector<size_t>& features) {
@@ -330,53 +309,28 @@ struct Three {
     for (size_t i = 0; i < bits.words * 64; ++i)
       if ((rows[i / 64] & bits.kind[kind * bits.words + i / 64]) >> i % 64 & 1) at.push_back(i);
     if (at.empty()) return;
-    Bits these;
-    these.words = (at.size() + 63) / 64;
-    these.left.assign(n * these.words, 0);
-    these.kind.assign(these.words, 0);
-    for (size_t i = 0; i < at.size(); ++i) {
-      these.kind[i / 64] |= std::uint64_t{1} << i % 64;
-      for (size_t f = 0; f < n; ++f)
-        these.left[f * these.words + i / 64] |=
-            (bits.left[features[f] * bits.words + at[i] / 64] >> at[i] % 64 & 1) << i % 64;
+    const size_t words = (at.size() + 63) / 64;
+    Kind these{vector<std::uint64_t>(words, 0), vector<std::uint64_t>(tests * words, 0), loss};
+    for (size_t i = 0; i < at.size(); ++i) these.rows[i / 64] |= std::uint64_t{1} << i % 64;
+    for (size_t f = 0; f < tests; ++f) {
+      const std::uint64_t* from = &bits.left[features[f] * bits.words];
+      for (size_t i = 0; i < at.size(); ++i)
+        these.left[f * words + i / 64] |= (from[at[i] / 64] >> at[i] % 64 & 1) << i % 64;
     }
     for (size_t c = 0; c < classes; ++c)
       total[c] += static_cast<Small>(static_cast<Int>(at.size()) * loss[c]);
     kinds.push_back(std::move(these));
-    losses.push_back(loss);
   }
 
-  // By class and third test, what the rows lose that go left there and at two tests (n: none).
-  void left_at(size_t s, size_t t, vector<Small>& sums) {
-    sums.assign(classes * n, 0);
-    for (size_t k = 0; k < kinds.size(); ++k) {
-      vector<std::uint64_t> rows = kinds[k].kind;
-      for (size_t test : {s, t})
-        for (size_t w = 0; test < n && w < rows.size(); ++w)
-          rows[w] &= kinds[k].left[test * rows.size() + w];
-      add_left(rows.data(), kinds[k], tests, 0, losses[k], many.data(), sums.data());
+  // By class and test, what the rows lose that go left there and at some other tests.
+  void left_at(std::initializer_list<size_t> others, vector<Small>& sums) {
+    sums.assign(classes * tests, 0);
+    for (const Kind& kind : kinds) {
+      vector<std::uint64_t> rows = kind.rows;
+      for (size_t test : others)
+        for (size_t w = 0; w < rows.size(); ++w) rows[w] &= kind.left[test * rows.size() + w];
+      add_left(rows, kind.left, kind.loss, many.data(), sums.data(), tests);
     }
-  }
-
-  // The quarters of two tests: left at both, left at the first, left at the second, right at both.
-  void four(size_t s, size_t t) {
-    left_at(s, t, both);
-    Int value[4];
-    for (int q = 0; q < 4; ++q) {
-      // The rows of a quarter are those of four sets, added and taken away.
-      const int a = q == 3, b = q == 3 ? -1 : q == 1, c = q == 3 ? -1 : q == 2,
-                d = q == 0 || q == 3 ? 1 : -1;
-      for (size_t i = 0; i < classes * n; ++i)
-        left[i] = a * all[i] + b * one[s][i] + c * one[t][i] + d * both[i];
-      for (size_t k = 0; k < classes; ++k)
-        sum[k] = a * total[k] + b * all[k * n + s] + c * all[k * n + t] + d * one[s][k * n + t];
-      value[q] = std::min(*std::min_element(sum.begin(), sum.end()) + price,
-                          least_split(left.data(), sum.data(), classes, n, low.data()) + 2 * price);
-    }
-    keep(0, s, value[0] + value[1]);
-    keep(1, s, value[2] + value[3]);
-    keep(0, t, value[0] + value[2]);
-    keep(1, t, value[1] + value[3]);
   }
 };
 
