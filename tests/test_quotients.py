@@ -203,3 +203,35 @@ def test_diagrams_take_it() -> None:
     assert [one.status for one in results] == ["optimal", "optimal"]
     (one, other) = ([stage.value for stage in result.stages] for result in results)
     assert one == other
+
+
+@pytest.mark.parametrize("rule", ["", "rule deep: depth >= 1"])
+@pytest.mark.parametrize("objective", ['maximize f1("p")', 'minimize errors then maximize f1("p")'])
+@pytest.mark.parametrize("digits", [3, 6, 9, 12])
+def test_shares_of_too_many_digits_lose_no_answer(digits: int, objective: str, rule: str) -> None:
+    rng = random.Random(digits)
+    frame: dict[str, Any] = {"a": [rng.randint(0, 3) for _ in range(200)]}
+    frame["y"] = ["np"[(a > 1) ^ (rng.random() < 0.3)] for a in frame["a"]]
+    frame["w"] = [round(rng.uniform(0.1, 2), digits) for _ in range(200)]
+    spec = f'data frame target y: class {{"n", "p"}} weight w tree depth <= 1 {objective} {rule}'
+    if digits > 3 and "then" in objective:
+        with pytest.raises(odtdsl.OdtError, match="B102"):
+            odtdsl.parse(spec).solve(frame=frame, using="exact")
+        return
+    result = odtdsl.parse(spec).solve(frame=frame, using="exact")
+    cells = [(Fraction(str(w)), y == "p", a) for a, y, w in zip(*frame.values(), strict=True)]
+    best = Fraction(0)
+    for cut in range(-1, 4):
+        for low in (True, False):
+            chosen = [(w, right) for w, right, a in cells if (a <= cut) == low]
+            if cut == -1 or len({a <= cut for a in frame["a"]}) == 2:
+                hits = sum((w for w, right in chosen if right), Fraction(0))
+                named = sum((w for w, _ in chosen), Fraction(0))
+                belong = sum((w for w, right, _ in cells if right), Fraction(0))
+                best = max(best, 2 * hits / (named + belong))
+    last = result.stages[-1]
+    assert last.value is not None
+    assert last.bound is not None
+    assert last.value == best or "then" in objective
+    assert last.value <= last.bound < last.value + Fraction(1, 1000)
+    assert result.status == ("optimal" if last.value == last.bound else "feasible")

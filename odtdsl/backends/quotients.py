@@ -3,7 +3,8 @@
 At a share s, minimizing `s * under - over` finds a model whose own share is above s, or proves
 that none is: then the least is 0. The share of what was found is the next s, so that shares rise;
 they do so faster than linearly. What a search proves before it is stopped bounds the share, too:
-where `s * under - over >= b` on all models, no share is above `s - b / under`.
+where `s * under - over >= b` on all models, no share is above `s - b / under`. A share of more
+digits than a back end counts with is rounded up, and what is found below it is not proven.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import ceil
 from typing import Any
 
 from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome
+from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.memory import Guard
 from odtdsl.problem.ir.diagrams import evaluated
 from odtdsl.problem.ir.expr import Scope
@@ -27,17 +30,24 @@ from odtdsl.problem.ir.forms import (
     Origin,
     QuotientStage,
     SignedAtom,
+    check_overflow,
 )
 from odtdsl.problem.ir.raw import RawModel
 
 FIRST_SHARE = Fraction(1, 2)
 """Where to begin without a model: between all errors alike and none but those of the class."""
 
+ROUNDED = (9, 6, 3)
+"""Digits of shares that are rounded up, where a back end cannot count with all of them."""
+
 FIRST_SECONDS = 2.0
 """That a search has before a better share that it met interrupts it; each has twice as long."""
 
 Search = Callable[[Core, Limits, RawModel | None, Report | None], RawAnswer]
 """Makes the stages of a core without quotients least."""
+
+Takes = Callable[[Core], bool]
+"""Whether it can count with the numbers of such a core."""
 
 
 def at_share(stage: QuotientStage, share: Fraction) -> LinearStage:
@@ -63,7 +73,12 @@ def place_of(core: Core) -> int | None:
 
 
 def solve(
-    core: Core, search: Search, limits: Limits, start: RawModel | None, report: Report | None
+    core: Core,
+    search: Search,
+    limits: Limits,
+    start: RawModel | None,
+    report: Report | None,
+    takes: Takes = lambda _: True,
 ) -> RawAnswer:
     """Make the stages of a core least, of which some are quotients.
 
@@ -73,6 +88,8 @@ def solve(
         As `BackEnd.solve` takes them. A gap is one of the first stage that is a quotient.
     search
         What makes stages without quotients least.
+    takes
+        Whether it can count with the numbers of a core, which grow with the digits of a share.
 
     Returns
     -------
@@ -83,11 +100,11 @@ def solve(
     place = place_of(core)
     if place is None:
         return search(core, limits, start, report)
-    shares = _Shares(core, place, search, limits, report)
+    shares = _Shares(core, place, search, limits, report, takes)
     answer = shares.run(start)
     if answer.status != "optimal" or place + 1 == len(core.objective):
         return answer
-    return _later(core, place, answer, search, limits, report)
+    return _later(core, place, answer, search, limits, report, takes)
 
 
 class Unpacked:
@@ -122,6 +139,7 @@ class _Shares:
     search: Search
     limits: Limits
     report: Report | None
+    takes: Takes
 
     def __post_init__(self) -> None:
         stage = self.core.objective[self.place]
@@ -137,10 +155,13 @@ class _Shares:
         seconds = FIRST_SECONDS
         if start is not None:
             self._take(start)
-        share = FIRST_SHARE if self.best is None else self.share
+        answer = RawAnswer(status="unknown")
         while True:
-            before = self.core.objective[: self.place]
-            asked = replace(self.core, objective=(*before, at_share(self.stage, share)))
+            wish = FIRST_SHARE if self.best is None else self.share
+            found = self._asked(wish)
+            if found is None:
+                return self._answer(answer)
+            share, asked = found
             turn = _Turn(self, share, seconds, Unpacked(asked))
             limits = replace(self.limits, gap=Fraction(0), interrupted=turn)
             answer = self.search(asked, limits, self.best, turn.hear)
@@ -154,10 +175,25 @@ class _Shares:
             self._tell(time.monotonic() - turn.began)
             if answer.status == "optimal" and share == self.share:
                 self.upper = self.share
-            if self._ends(answer, turn):
+            if self._ends(answer, turn) or wish == self.share < share:
                 return self._answer(answer)
             seconds *= 2
-            share = self.share
+
+    def _asked(self, share: Fraction) -> tuple[Fraction, Core] | None:
+        """The core at a share, or at one above it of fewer digits; None where no digits do."""
+        before = self.core.objective[: self.place]
+        rounded = [Fraction(ceil(share * 10**digits), 10**digits) for digits in ROUNDED]
+        for near in (share, *rounded):
+            try:
+                stage = at_share(self.stage, near)
+                if stage.measure.output is not None:
+                    check_overflow(stage.measure.output, 4)  # searches add twice, and compare
+            except OdtError:  # R301
+                continue
+            asked = replace(self.core, objective=(*before, stage))
+            if self.takes(asked):
+                return near, asked
+        return None
 
     def _settled_before(self, answer: RawAnswer) -> bool:
         """Whether the stages before are proven, so that bounds are those of the share."""
@@ -313,16 +349,21 @@ def _later(
     search: Search,
     limits: Limits,
     report: Report | None,
+    takes: Takes,
 ) -> RawAnswer:
     """Make the other stages least among the models of the greatest share."""
     stage = core.objective[place]
     assert isinstance(stage, QuotientStage), "the place is that of a quotient"
     value = answer.stages[place].value
     assert value is not None, "an optimal answer has a value"
+    try:
+        kept = _as_large(stage, -value / stage.factor)
+    except OdtError:  # R301
+        return replace(answer, status="feasible")
     rest = replace(
         core,
         objective=(*core.objective[:place], *core.objective[place + 1 :]),
-        clauses=(*core.clauses, *_as_large(stage, -value / stage.factor)),
+        clauses=(*core.clauses, *kept),
     )
 
     unpacked = Unpacked(rest)
@@ -332,7 +373,7 @@ def _later(
             report(replace(unpacked(progress), stage=progress.stage + 1))
 
     limits = replace(limits, gap=Fraction(0))
-    found = solve(rest, search, limits, answer.model, told)
+    found = solve(rest, search, limits, answer.model, told, takes)
     stages = (*answer.stages, *found.stages[place:])
     model = found.model or answer.model
     if found.status == "infeasible":

@@ -139,7 +139,13 @@ class Course:
             steps = tuple(step for step in steps if step.kind != "start")
             return Portfolio(todo, last).solve(asked, limits, start, report)
 
-        return quotients.solve(core, search, limits, start, report)
+        def takes(asked: Core) -> bool:
+            one = len(asked.objective) == 1  # not stacked: its sums are exact up to 18 digits
+            return all(
+                one and found.form is Form.OBJECTIVE_LINEAR for found in self.last.objections(asked)
+            )
+
+        return quotients.solve(core, search, limits, start, report, takes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -553,11 +553,11 @@ def _too_large(core: Core) -> Iterator[Objection]:
             reason=f"the rules depend on more than {MOST_FACTS} facts about the tree",
         )
     else:
-        if made.span >= MAX_LOSS_SUM:
+        if made.reach >= HUGE:
+            yield long
+        elif made.span >= MAX_LOSS_SUM:
             yield Objection(
                 form=Form.OBJECTIVE_LINEAR,
                 origin=origin,
                 reason="the stages together need more than 15 digits",
             )
-        elif made.reach >= HUGE:
-            yield long
