@@ -13,11 +13,15 @@ import numpy as np
 import pytest
 from scale import scaled
 
-from odtdsl.backends.base import Progress
+from odtdsl.backends.answers import values_of
+from odtdsl.backends.base import Limits, Progress
+from odtdsl.backends.registry import back_end
 from odtdsl.backends.stopping import Patience
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.driver.result import Result
 from odtdsl.interfaces.api import parse, solve
+from odtdsl.problem.ir.regression import TOLERANCE
+from odtdsl.problem.terms.normalize import normalize
 
 
 def hard(rows: int = 1500, features: int = 8, seed: int = 1) -> dict[str, list[Any]]:
@@ -152,6 +156,42 @@ def test_number_targets_within_steps(objective: str) -> None:
     assert grown.stages[0].value is not None
     assert first.stages[0].value < grown.stages[0].value
     assert first.status == "feasible"
+
+
+def exclusive(rows: int, seed: int, noise: float = 0.0) -> dict[str, list[Any]]:
+    """Numbers that two features say together, and neither by itself."""
+    rng = np.random.default_rng(seed)
+    cells = rng.normal(size=(rows, 4))
+    odd = (cells[:, 0] > 0) ^ (cells[:, 1] > 0.3) ^ (rng.random(rows) < 0.1)
+    y = odd * 3 + cells[:, 0] * cells[:, 1] + noise * rng.normal(size=rows)
+    table = {f"x{f}": list(cells[:, f].round(3)) for f in range(4)}
+    return table | {"y": list(y.round(3)), "z": list((cells[:, 2] - y / 2).round(3))}
+
+
+@pytest.mark.parametrize(
+    ("proves", "targets"),
+    [(False, "y"), (True, "y"), (False, "y, z")],
+    ids=["search", "exact", "two"],
+)
+@pytest.mark.parametrize("depth", [2, 4, 5])
+@pytest.mark.parametrize("objective", ["mse", "mae"])
+def test_it_looks_ahead_as_soon_as_growth_does(
+    proves: bool, depth: int, objective: str, targets: str
+) -> None:
+    """By single cuts such trees are nearly as bad as a leaf; pairs of cuts tell at once."""
+    text = (
+        f"data frame target {targets}: number drop {'z' if targets == 'y' else 'x3'}"
+        f" tree depth <= {depth} minimize {objective}"
+    )
+    for seed in range(2):
+        core = normalize(parse(text).analyse(frame=exclusive(250, seed, 0.1 * seed)).rows)
+        grown = back_end("greedy").solve(core, Limits(), None, None)
+        limits = Limits(steps=1, proves=proves)
+        found = back_end("exact").solve(core, limits, None, None)
+        assert grown.model is not None
+        assert found.model is not None
+        values = [values_of(core, answer.model)[0] for answer in (grown, found)]
+        assert values[1] <= values[0] * (1 + TOLERANCE)
 
 
 def test_limits_of_leaves_and_features_that_must_be_used_hold() -> None:

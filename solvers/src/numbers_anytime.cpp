@@ -291,7 +291,7 @@ NumberAnytime::Ptr NumberAnytime::stump(const View& view, const Ptr& one) {
 // The best first cut by what its two sides lose as single splits: intervals of cuts by what their
 // ends show, the most promising first.
 NumberAnytime::Ptr NumberAnytime::depth_two(const View& view, const Ptr& one, double upper,
-                                            std::size_t most) {
+                                            std::size_t& most) {
   const std::vector<Cut> first = cuts(view, 1, false);
   std::vector<Cut> single = first;
   Side whole;
@@ -300,6 +300,7 @@ NumberAnytime::Ptr NumberAnytime::depth_two(const View& view, const Ptr& one, do
   const double least_gain = one->value < kNone ? 1e-12 * one->value : 0;
   if (view.rows < 3 || best->value <= data_.price + extra_ + least_gain) return best;
   double value = std::min(best->value, upper);
+  bool paired = false;
   std::vector<std::vector<std::uint32_t>> places(data_.features);
   std::vector<Span> heap;
   const auto later = [](const Span& a, const Span& b) {
@@ -322,7 +323,7 @@ NumberAnytime::Ptr NumberAnytime::depth_two(const View& view, const Ptr& one, do
   // The best single cuts come first, whatever the heap says.
   std::size_t begun = 0;
   Side found[2];
-  while (!heap.empty() && most-- > 0) {
+  for (; !heap.empty() && most > 0; --most) {
     Span span;
     if (begun < first.size()) {
       const auto at = std::find_if(heap.begin(), heap.end(), [&](const Span& s) {
@@ -345,9 +346,13 @@ NumberAnytime::Ptr NumberAnytime::depth_two(const View& view, const Ptr& one, do
     const std::uint32_t* order = view.of(span.feature);
     const Cut cut{0, span.feature, data_.cell[span.feature][order[place - 1]], place};
     sides(view, cut, found);
-    if (found[0].value + found[1].value < value - least_gain) {
+    // Of equals the one that begins with the first feature, as a scan of the features has it.
+    const double made = found[0].value + found[1].value;
+    if (made < value - least_gain ||
+        (paired && made < value + least_gain && static_cast<int>(cut.feature) < best->feature)) {
       best = join(one->single, cut, tree_of(found[0]), tree_of(found[1]));
-      value = best->value;
+      value = std::min(value, made);
+      paired = true;
     }
     // A side without a tree under the rules says nothing of its neighbours.
     const double below = found[0].value < kNone ? found[0].value : span.left,
@@ -380,10 +385,12 @@ NumberAnytime::Ptr NumberAnytime::bottom(const View& view, const Place& at, doub
         known->second.extra == extra_ && (known->second.tree || known->second.upper >= upper)) {
       tree = known->second.tree;
     } else {
-      tree = depth_two(view, one, upper, most);
+      std::size_t left = most;
+      tree = depth_two(view, one, upper, left);
       if (memory_.size() > kMemory) memory_.clear();
       const bool kept = tree->value < upper || upper == kNone;  // as what is returned
-      memory_[view.set] = {kept ? tree : nullptr, upper, extra_, most, view.state};
+      memory_[view.set] = {kept ? tree : nullptr, upper, extra_, left > 0 ? kAll : most,
+                           view.state};
     }
   }
   return tree && (tree->value < upper || upper == kNone) ? tree : nullptr;
@@ -413,6 +420,29 @@ NumberAnytime::Ptr NumberAnytime::grow(const View& view, const Place& at, double
   while (how.noise > 0 && which + 1 < good.size() && dice_.real() < how.noise) ++which;
   const Ptr tree = grow_below(one->single, at, good[which], std::min(upper, one->value), how);
   return tree ? tree : fallback;
+}
+
+// Growth by the first cuts of the best trees of depth two: two features may say much together where
+// each by itself says nothing. Levels share the work that is allowed, and nodes of one by their
+// rows; the best single cuts go on where it is used up.
+NumberAnytime::Ptr NumberAnytime::ahead(const View& view, const Place& at, double work) {
+  const double cells = static_cast<double>(view.rows * data_.features * data_.targets + 1);
+  const How how{static_cast<std::size_t>(work / cells / std::max(1, at.depth - 1)), 0, false};
+  if (at.depth <= 2 || how.most == 0) return grow(view, at, kNone, how);
+  const std::uint64_t before = control_.work();
+  const Ptr two = bottom(view, {at.level, 2}, kNone, how);
+  if (two->feature < 0) return may_split(view) ? grow(view, at, kNone, how) : two;
+  work -= static_cast<double>(control_.work() - before);
+  const Place next{at.level + 1, at.depth - 1};
+  const Cut cut = cut_of(view, *two);
+  const double share = std::max(0.0, work) / static_cast<double>(view.rows);
+  const Ptr left = ahead(child(at, cut, true), next, share * static_cast<double>(cut.place));
+  const Ptr right =
+      ahead(child(at, cut, false), next, share * static_cast<double>(view.rows - cut.place));
+  const Ptr made = join(two->single, cut, left, right);
+  if (made->value < two->value) return made;
+  const Ptr whole = measure(view, at, two);  // moves ask what each half loses, as it stands high
+  return whole ? whole : made;
 }
 
 // Of good cuts the one whose grown completion loses least, and so on below it.
@@ -489,11 +519,19 @@ void NumberAnytime::begin() {
   offer(grow(root, {0, depth_}, now_->value, {0, 0, false}));
 }
 
+// What growth by single cuts may miss: on few rows it is told in full.
+void NumberAnytime::look_ahead(double work) {
+  if (!now_ || depth_ < 3 || leaves_ == 1) return;
+  if (data_.loss == OutputLoss::absolute) work /= 2;
+  offer(ahead(views_[0], {0, depth_}, work));
+}
+
 bool NumberAnytime::run(double target, const SharedTree<double>* others) {
   const View& root = views_[0];
   const Place top{0, depth_};
   const auto done = [&] { return best_ <= target; };
   if (!now_ || depth_ == 0 || leaves_ == 1) return done();
+  for (double times : {2.0, 10.0}) look_ahead(times * kAhead);
   for (const How& how : {How{cap_, 0, false}, How{0, 0, true}, How{cap_, 0, true}}) {
     if (done()) return true;
     offer(grow(root, top, now_->value, how));

@@ -187,6 +187,7 @@ void OutputRoot::begin_beside(int leaves) {
   control_.grow_first(o_.start.empty());
   finder_->begin();
   control_.grow_first(false);
+  finder_->look_ahead();
 }
 
 // Every lane searches on its own, with its own cache: the answer does not depend on who is faster.
@@ -377,7 +378,8 @@ RegressionResult OutputRoot::run() {
   try {
     begin();
     const bool both = o_.prove && p_.model.none() && NumberBeside::suits(o_, whole.depth);
-    if (both || !o_.prove) begin_beside(whole.leaves);
+    if (!o_.prove || (p_.model.none() && NumberBeside::grows(o_, whole.depth)))
+      begin_beside(whole.leaves);
     control_.check();
     if (!o_.prove) {
       improve();

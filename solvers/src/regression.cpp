@@ -35,9 +35,11 @@ class RegressionRoot {
   void offer(double value, const Plan& plan);
   void raise(double bound);
   bool close_enough() const;
-  // Whether the bound takes little beside growth.
-  bool soon_bounded(Shape goal) const {
-    return data_.points * static_cast<std::size_t>(goal.leaves) <= std::size_t{1} << 20;
+  // Whether the bound takes little beside growth, or beside a search.
+  bool bounded_at_once(Shape goal) const { return costs(goal) <= std::size_t{1} << 15; }
+  bool soon_bounded(Shape goal) const { return costs(goal) <= std::size_t{1} << 20; }
+  std::size_t costs(Shape goal) const {
+    return data_.points * static_cast<std::size_t>(goal.leaves);
   }
   void begin_beside(int leaves);
   bool improve() { return finder_->run(problem_.leaf_price + data_.tolerance, &beside_.shared); }
@@ -229,17 +231,22 @@ RegressionResult RegressionRoot::run() {
       view_.make_root(data_);
       start();
       const bool both = options_.prove && NumberBeside::suits(options_, goal.depth);
-      // Of few cuts a tree of depth three is proven about as soon as one is grown.
-      const bool quick =
-          both && goal.depth == 3 &&
-          (lanes_[0]->scan().tells_three(view_) || lanes_[0]->scan().tells_sides(view_));
-      if ((both && !quick) || !options_.prove) begin_beside(goal.leaves);
+      // Of few cuts a tree of depth two or three is proven about as soon as one is grown.
+      const auto quick = [&] {
+        return (goal.depth == 3 && lanes_[0]->scan().tells_three(view_)) ||
+               (goal.depth <= 3 && lanes_[0]->scan().tells_sides(view_));
+      };
+      if (!options_.prove || (NumberBeside::grows(options_, goal.depth) && !quick()))
+        begin_beside(goal.leaves);
+      const bool bounded = bounded_at_once(goal);
+      if (bounded) first_bound(goal);
+      if (finder_) finder_->look_ahead();
       if (both)
         beside_.start([this, goal] {
           if (!finder_) begin_beside(goal.leaves);
           return improve();
         });
-      if (options_.prove || soon_bounded(goal)) first_bound(goal);
+      if (!bounded && (options_.prove || soon_bounded(goal))) first_bound(goal);
       if (options_.prove)
         search(goal);
       else

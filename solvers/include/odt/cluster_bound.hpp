@@ -22,6 +22,7 @@ class ClusterBound {
     before_.resize(n + 1);
     now_.resize(n + 1);
     before_[0] = 0;
+    work_ = 1 + n / kNear;
     for (std::size_t i = 1; i <= n; ++i) before_[i] = cost(0, i);
     double best = before_[n] + price;
     for (int k = 2; k <= most && static_cast<std::size_t>(k) <= n; ++k) {
@@ -64,14 +65,16 @@ class ClusterBound {
 
   void look(std::size_t costs) {
     constexpr std::size_t kMany = 1 << 14;
-    if ((looked_ += costs) < kMany) return;
+    if ((looked_ += costs * work_) < kMany) return;
     control_.poll(looked_);
     looked_ = 0;
   }
 
+  static constexpr std::size_t kNear = 4096;  // points that are read as fast as rows in turn
+
   Control& control_;
   std::vector<double> before_, now_;
-  std::size_t looked_ = 0;
+  std::size_t work_ = 1, looked_ = 0;
 };
 
 }  // namespace odt

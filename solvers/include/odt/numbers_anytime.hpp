@@ -39,12 +39,15 @@ class NumberAnytime {
 
   // A first tree.
   void begin();
+  // Another one, by cuts that are the best in pairs, as far as so much work suffices.
+  void look_ahead(double work = kAhead);
   // Then searches until a limit is met (Stop), a tree as good as `target` is found, or there is
   // nothing left to try. `others` are looked at for better trees. True only in the second case: no
   // tree can be better then.
   bool run(double target, const SharedTree<double>* others);
 
  private:
+  static constexpr double kAhead = 1e7;
   static constexpr std::size_t kAll = static_cast<std::size_t>(-1);
   static constexpr double kNoTree = std::numeric_limits<double>::infinity();
 
@@ -134,10 +137,11 @@ class NumberAnytime {
   void sides(const View& view, const Cut& cut, Side (&out)[2]);
   Ptr tree_of(const Side& side) const;
   Ptr stump(const View& view, const Ptr& one);
-  Ptr depth_two(const View& view, const Ptr& one, double upper, std::size_t most);
+  Ptr depth_two(const View& view, const Ptr& one, double upper, std::size_t& most);
   Ptr bottom(const View& view, const Place& at, double upper, const How& how);
   Ptr grow(const View& view, const Place& at, double upper, const How& how);
   Ptr grow_below(double single, const Place& at, const Cut& cut, double upper, const How& how);
+  Ptr ahead(const View& view, const Place& at, double work);
   Ptr look(const View& view, const Place& at, std::size_t segments, std::size_t width,
            std::size_t most);
   Ptr polish(const View& view, const Place& at, const Ptr& tree);

@@ -69,10 +69,14 @@ class NumberBeside {
                depth < 5 ? kQuick * kSlice : 4 * kQuick * kSlice) {}
   ~NumberBeside() { finish(); }
 
+  // Whether trees are grown before a proof. Of depth one the best is as soon known.
+  static bool grows(const RegressionOptions& options, int depth) {
+    return options.beside && depth >= 2 &&
+           options.upper_bound == std::numeric_limits<double>::infinity();
+  }
   // Trees of depth two are proven too soon.
   static bool suits(const RegressionOptions& options, int depth) {
-    return options.beside && depth >= 3 &&
-           options.upper_bound == std::numeric_limits<double>::infinity();
+    return grows(options, depth) && depth >= 3;
   }
 
   // `improve` runs until Stop, or returns whether nothing is left to improve; else the proof goes
