@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         OutputConstrainedForestRegressor,
         OutputConstrainedTreeRegressor,
     )
+    from odtdsl.estimators.base import DataWarning
     from odtdsl.estimators.policy_scores import policy_scores
     from odtdsl.insight.explanations import Curve, Explanation
     from odtdsl.insight.tuning.result import Tuning
@@ -68,6 +69,7 @@ __all__ = [
     "Audit",
     "Comparison",
     "Curve",
+    "DataWarning",
     "Diagnostic",
     "Diagram",
     "Explanation",
@@ -112,6 +114,7 @@ _HOMES = {
     "Comparison": "odtdsl.driver.comparison",
     "Curve": "odtdsl.insight.explanations",
     "Explanation": "odtdsl.insight.explanations",
+    "DataWarning": "odtdsl.estimators.base",
     "Diagnostic": "odtdsl.base.diagnostics.model",
     "Diagram": "odtdsl.predictors.diagram",
     "OdtError": "odtdsl.base.diagnostics.model",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 from typing import Any
 
@@ -42,6 +43,37 @@ def test_doubts_about_data_are_those_of_a_model() -> None:
         X, y
     )
     assert {one.code for one in meant.result_.warnings} == {"D213"}
+
+
+def test_doubts_about_data_are_one_warning_of_a_fit() -> None:
+    """One text among numbers makes a category of them all, which nobody looks for in a result."""
+    numbers: list[Any] = [float(i % 50) for i in range(ROWS)]
+    X = pd.DataFrame({"a": np.arange(ROWS) % 7, "income": pd.Series(numbers, dtype=object)})
+    y = np.arange(ROWS) % 2
+    X.loc[3, "income"] = "1200 EUR"
+    X["code"] = X.income
+    with pytest.warns(odtdsl.DataWarning) as caught:
+        fitted = odtdsl.OptimalTreeClassifier(max_depth=2).fit(X, y)
+    (one,) = caught
+    assert one.filename == __file__
+    texts = [str(told) for told in fitted.result_.warnings if told.code == "D214"]
+    assert len(texts) == 2
+    assert str(one.message) == "\n".join(texts)
+    assert '"1200 EUR"' in texts[0]
+    meant = odtdsl.OptimalTreeClassifier(max_depth=2, spec="feature income, code: category")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        meant.fit(X, y).predict(X)
+        odtdsl.OptimalTreeClassifier(max_depth=2).fit(X[["a"]], y)
+
+
+def test_a_path_of_trees_warns_of_its_data_once() -> None:
+    X = pd.DataFrame({"lab": [float(i % 9) if i % 8 else "<2" for i in range(ROWS)]})
+    y = np.arange(ROWS) % 9 > 3
+    with pytest.warns(odtdsl.DataWarning) as caught:
+        path = odtdsl.OptimalTreeClassifier(max_depth=2).cost_complexity_pruning_path(X, y)
+    assert len(path.n_leaves) > 1
+    assert len(caught) == 1
 
 
 def test_classes_that_differ_only_in_capitals_are_told() -> None:

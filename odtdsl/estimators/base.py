@@ -62,6 +62,11 @@ if TYPE_CHECKING:
     from odtdsl.insight.explanations.explanation import Explanation
     from odtdsl.predictors.predictor import Predictor
 
+
+class DataWarning(UserWarning):
+    """Cells of `X` or classes of `y` that are taken for what they are probably not meant as."""
+
+
 POLICIES = ("branch", "left", "right", "drop", "refuse")
 
 
@@ -123,6 +128,10 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         -----
         ConvergenceWarning
             A limit came before the proof: the model is the best one found.
+        DataWarning
+            Cells of `X` or classes of `y` are probably not meant as they are taken, such as one
+            text among numbers, which makes a category of them all. One warning tells of all
+            columns; `spec="feature NAME: category"` says that they are meant so.
         """
         model, table, rounded = self._problem(X, y, sample_weight, sensitive_features)
         told, end = callback_task(self, X, y)
@@ -267,6 +276,9 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
             undeclared_categories(self.spec, self._kinds),
             classes=classes_from_y(self.spec),
         )
+        if guessed:
+            told_once = "\n".join(str(one) for one in guessed)
+            warnings.warn(told_once, DataWarning, stacklevel=4)
         analysis = replace(analysis, warnings=(*analysis.warnings, *guessed, *rounded))
         certify = bool(getattr(self, "certify", False))
         from odtdsl.insight.proofs.certify import checked, logged

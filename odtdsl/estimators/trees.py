@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.datasets.table import FloatArray, IntArray
+from odtdsl.estimators.base import DataWarning
 from odtdsl.estimators.nodes import NodeFigures, importances, view, view_columns
 from odtdsl.predictors.nodes import Branch, Leaf, TreeNode
 from odtdsl.predictors.tree import Tree
@@ -218,7 +220,9 @@ def pruning_path(estimator: Any, X: Any, y: Any, weight: Any, sensitive: Any) ->
     most = points[0][0] - 1
     while most > 0:
         try:
-            point = best(most)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DataWarning)  # told of the first tree
+                point = best(most)
         except OdtError as caught:
             if all(found.code != "U607" for found in caught.diagnostics):
                 raise
