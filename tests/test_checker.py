@@ -41,7 +41,7 @@ def test_rules_and_objective_on_rows_that_were_held_out() -> None:
     assert found.objective == (Fraction(2, 3),)
     few, of_b = found.lines
     assert (few.holds, few.value, few.bound) == (False, 2, 1)
-    assert (of_b.holds, of_b.value, of_b.note) == (True, None, "no value: no row to measure")
+    assert (of_b.holds, of_b.value, of_b.note) == (None, None, "no value: no row to measure")
 
 
 # ---- a second opinion

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import random
 from fractions import Fraction
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from scale import scaled
 
 import odtdsl
+from odtdsl.auditor.audit import audit_rows
 from odtdsl.auditor.results import RowCount
 from odtdsl.interfaces.cli.main import app
 from odtdsl.predictors.saving import save
@@ -199,3 +202,77 @@ def test_the_mean_is_the_baseline_of_numbers() -> None:
     assert result.test.mse == 0.5
     assert result.test.baseline is not None
     assert result.test.baseline.mse == 2.5  # 2 against 1 and 4
+
+
+@pytest.mark.parametrize("seed", range(scaled(2000)))
+def test_groups_without_a_row_to_measure_are_named_and_nothing_unmeasured_holds(seed: int) -> None:
+    rng = random.Random(seed)
+    term = rng.choice(["gap", "ratio"])
+    bound = rng.choice([Fraction(0), Fraction(1, 2), Fraction(1)])
+    rule = f'{term}(recall("p"), g) {"<=" if term == "gap" else ">="} {float(bound):.0%}'
+    spec = f"""data frame target y feature a: number drop g tree depth <= 1 minimize errors
+    rule it: {rule}"""
+    frame = {"a": [1, 2] * 3, "g": [*"uuvvww"], "y": ["n", "p"] * 3}  # perfect where a >= 2
+    rows = [(rng.choice([1, 2]), rng.choice("uvw"), rng.choice("nnp")) for _ in range(5)]
+    test = dict(zip("agy", map(list, zip(*rows, strict=True)), strict=True))
+    shares = {}
+    for group in "uvw":
+        of_group = [a == 2 for a, g, y in rows if (g, y) == (group, "p")]
+        if of_group:
+            shares[group] = Fraction(sum(of_group), len(of_group))
+    result = odtdsl.solve(spec, frame=frame, test_frame=test)
+    assert result.test is not None
+    assert result.test.audit is not None
+    (line,) = result.test.audit.lines
+    told = result.to_json()["test"]["audit"][0]
+    assert told["holds"] is line.holds
+    if len(shares) < 2:
+        assert (line.holds, line.value) == (None, None)
+        assert line.note == "no value: " + (
+            f'only the group g = "{next(iter(shares))}" has a row to measure'
+            if shares
+            else "no row to measure"
+        )
+        assert "not measured here: it" in str(result)
+        return
+    low, high = min(shares.values()), max(shares.values())
+    value = high - low if term == "gap" else low / high if high else Fraction(1)
+    assert line.value == value
+    assert line.holds is (value <= bound if term == "gap" else value >= bound)
+    without = ", ".join(f'g = "{group}"' for group in "uvw" if group not in shares)
+    assert line.note == (f"without {without}: no row to measure" if without else "")
+
+
+@pytest.mark.parametrize(
+    ("rule", "holds"),
+    [
+        ('recall("p", u) >= 50%', None),
+        ('recall("p", u) >= 50% and rate("p") >= 100%', False),
+        ('recall("p", u) >= 50% and rate("p") >= 0.1', None),
+        ('recall("p", u) >= 50% or rate("p") >= 0.1', True),
+        ('recall("p", u) >= 50% or rate("p") >= 100%', None),
+        ('not (recall("p", u) >= 50%)', None),
+    ],
+)
+def test_one_part_decides_where_another_has_no_value(rule: str, holds: bool | None) -> None:
+    spec = f"""target y feature a: number drop g tree depth <= 1 minimize errors
+    group u = g == "u"
+    rule it: {rule}"""
+    held_out = {"a": [1, 2], "g": ["v", "v"], "y": ["n", "p"]}
+    result = odtdsl.parse(spec).data(TRAIN, test=held_out).analyse()
+    assert result.test is not None
+    model = odtdsl.parse(spec.partition("rule it")[0]).data(TRAIN).solve().model
+    assert model is not None
+    found = audit_rows(model, result.problem, result.test)
+    assert [line.holds for line in found.lines] == [holds]
+
+
+def test_an_objective_over_groups_of_which_one_has_no_row_has_no_value() -> None:
+    spec = """data frame target y feature a: number drop g tree depth <= 1
+    minimize gap(recall("p"), g) then errors"""
+    frame = {"a": [1, 2] * 3, "g": [*"uuvvww"], "y": ["n", "p"] * 3}
+    test = {"a": [1, 2, 2], "g": [*"uvv"], "y": ["p", "p", "n"]}
+    result = odtdsl.solve(spec, frame=frame, test_frame=test)
+    assert result.test is not None
+    assert result.test.audit is not None
+    assert result.test.audit.objective == (None, 2)

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from odtdsl.auditor.candidates import candidates
 from odtdsl.auditor.counts import counted
-from odtdsl.auditor.meanings import Share
+from odtdsl.auditor.meanings import Share, left_out
 from odtdsl.auditor.results import Audit, AuditLine, AuditOfRows
 from odtdsl.auditor.routing import DiagramOn, Place, TreeOn, model_on
 from odtdsl.auditor.row_counts import row_counts
@@ -83,7 +83,9 @@ def audit_rows(model: Predictor, problem: Problem, data: Dataset) -> AuditOfRows
 
     What training rows alone decide (candidates, that every leaf holds a row, counts) is not
     asked, nor what no rows decide (skeleton, grids of outputs). A share of no row here has no
-    value, nor has what names training rows: its line holds, and its note says so.
+    value, nor has what names training rows: whether it holds is not measured (None), and a note
+    says why. `gap` and `ratio` are taken over the groups with rows here if these are two or more,
+    and a note names the others; as a stage of the objective they have no value then.
 
     Raises
     ------
@@ -131,6 +133,8 @@ def model_on_data(
 
 
 def _value(stage: StageDecl, here: TreeOn | DiagramOn) -> Fraction | None:
+    if left_out(stage.measure, here):
+        return None
     try:
         return plain(number(stage.measure, here))
     except NoValue:
@@ -193,7 +197,8 @@ def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> AuditLine:
         what = rule.scope.value if feature is None else f"split on `{printable(feature)}`"
         return replace(line, note=f"vacuous: the {here.kind} has no {what}")
     try:
-        line = replace(line, holds=all(holds(rule.condition, instance) for instance in over))
+        kept = all(holds(rule.condition, instance) for instance in over)
+        line = replace(line, holds=kept, note=left_out(rule.condition, here))
         sides = [side for one in over if (side := _sides(rule.condition, one)) is not None]
         if rule.scope is Scope.MODEL:
             line = replace(line, rows=row_counts(rule.condition, here))
@@ -202,7 +207,10 @@ def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> AuditLine:
         if rule.scope is Scope.MODEL and (note := _vacuous(rule.condition, here)):
             return replace(line, note=note)
     except NoValue as reason:
-        return replace(line, note=f"no value: {reason}", holds=not here.rows.training)
+        # Rules are enforced on training rows; on others what has no value is not known to hold.
+        return replace(
+            line, note=f"no value: {reason}", holds=False if here.rows.training else None
+        )
     at = min(range(len(sides)), key=lambda place: sides[place][2])
     value, bound, slack = sides[at]
     return replace(

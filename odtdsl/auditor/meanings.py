@@ -20,7 +20,17 @@ from odtdsl.auditor.rows import AuditRows, NoValue
 from odtdsl.auditor.targets import AuditPart
 from odtdsl.datasets.table import BoolArray, FloatArray
 from odtdsl.predictors.nodes import Threshold
-from odtdsl.problem.ir.expr import Apply, FeatureArg, GroupArg, LabelArg, RowArg, TargetArg
+from odtdsl.problem.ir.expr import (
+    Apply,
+    Condition,
+    Expr,
+    FeatureArg,
+    GroupArg,
+    LabelArg,
+    RowArg,
+    TargetArg,
+    applications,
+)
 from odtdsl.problem.ir.problem import DiagramSkeleton, Problem
 
 NO_ROW = "no row to measure"
@@ -316,12 +326,45 @@ def count_predicted(model: ModelOn, call: Apply) -> Fraction:
     return model.rows.count(predicted_so(model, call))
 
 
-def over_groups(model: ModelOn, call: Apply) -> list[Fraction]:
-    """The measure inside `gap` or `ratio`, of each of the groups that follow."""
+def _by_group(model: ModelOn, call: Apply) -> dict[str, Value | NoValue]:
+    """The measure inside `gap` or `ratio` by group, or why a group has none."""
     assert call.of is not None, "analysis requires a measure"
-    of = call.of
-    found = [MEANINGS[of.term](model, replace(of, args=(*of.args, arg))) for arg in call.args]
-    return [value for value in found if isinstance(value, Fraction)]
+    of, found = call.of, dict[str, Value | NoValue]()
+    for arg in call.args:
+        assert isinstance(arg, GroupArg), "groups follow a measure"
+        try:
+            found[arg.name] = MEANINGS[of.term](model, replace(of, args=(*of.args, arg)))
+        except NoValue as reason:
+            found[arg.name] = reason
+    return found
+
+
+def over_groups(model: ModelOn, call: Apply) -> list[Fraction]:
+    """The measure inside `gap` or `ratio`, of each of the groups that follow.
+
+    On other rows than those of training, of the groups that have a row to measure, and `NoValue`
+    if fewer than two have one: of one group there is nothing to compare.
+    """
+    by_group = _by_group(model, call)
+    found = {name: value for name, value in by_group.items() if isinstance(value, Fraction)}
+    reason = next((one for one in by_group.values() if isinstance(one, NoValue)), None)
+    if reason is not None and (model.rows.training or not found):
+        raise reason
+    if reason is not None and len(found) == 1:
+        raise NoValue(f"only the group {next(iter(found))} has a row to measure")
+    return list(found.values())
+
+
+def left_out(said: Condition | Expr, place: Place) -> str:
+    """Which groups a `gap` or `ratio` leaves out as they have no row to measure; empty if none."""
+    if not isinstance(place, ModelOn) or place.rows.training:
+        return ""
+    groups = dict[str, None]()
+    for call in applications(said):
+        if call.of is not None:
+            values = _by_group(place, call)
+            groups.update((n, None) for n, value in values.items() if isinstance(value, NoValue))
+    return f"without {', '.join(groups)}: {NO_ROW}" if groups else ""
 
 
 @means("gap")

@@ -27,6 +27,9 @@ class AuditLine:
     ----------
     rule
         The rule's name, or a part of the skeleton.
+    holds
+        None where it is not measured: on rows other than those of training, a rule that has no
+        value there; `note` says why.
     value, bound, slack
         For a comparison, the sides where it is tightest and how much room is left
         (negative where it is broken); None for other conditions. Exact.
@@ -46,7 +49,7 @@ class AuditLine:
 
     rule: str
     text: str
-    holds: bool
+    holds: bool | None
     value: Fraction | None = None
     bound: Fraction | None = None
     slack: Fraction | None = None

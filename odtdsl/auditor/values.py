@@ -13,7 +13,7 @@ from typing import assert_never
 
 from odtdsl.auditor.meanings import IN_FLOATS, MEANINGS, Share
 from odtdsl.auditor.routing import ModelOn, Place, SplitOn
-from odtdsl.auditor.rows import ORDER, nearest
+from odtdsl.auditor.rows import ORDER, NoValue, nearest
 from odtdsl.problem.ir.expr import (
     COMPLEMENT,
     Abs,
@@ -152,9 +152,9 @@ def holds(condition: Condition, place: Place) -> bool:
         case NotC():
             return not holds(condition.operand, place)
         case AndC():
-            return all(holds(item, place) for item in condition.items)
+            return _decided(condition.items, place, by=False)
         case OrC():
-            return any(holds(item, place) for item in condition.items)
+            return _decided(condition.items, place, by=True)
         case Compare():
             return _compare(condition, place)
         case OneOf():
@@ -171,6 +171,23 @@ def holds(condition: Condition, place: Place) -> bool:
             return getattr(place.test, "value", None) in condition.values
         case _:
             assert_never(condition)
+
+
+def _decided(items: Sequence[Condition], place: Place, *, by: bool) -> bool:
+    """Whether conditions joined by `or` (which a true one decides) or `and` (a false one) hold.
+
+    One without a value matters only if no other decides.
+    """
+    unknown = None
+    for item in items:
+        try:
+            if holds(item, place) == by:
+                return by
+        except NoValue as reason:
+            unknown = reason
+    if unknown is not None:
+        raise unknown
+    return not by
 
 
 def is_multiple(value: Fraction, step: Fraction, *, float_like: bool) -> bool:

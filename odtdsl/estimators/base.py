@@ -405,9 +405,9 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         Returns
         -------
         TestScore
-            `.audit.lines`: of each rule its `value`, whether it `holds` here, and the number of
-            `rows` behind it; `.audit.objective`: the stages of the objective; `.errors`, or `.mse`
-            and `.mae`; `.baseline`: the same of the best constant.
+            `.audit.lines`: of each rule its `value`, whether it `holds` here (None: not measured),
+            and the number of `rows` behind it; `.audit.objective`: the stages of the objective;
+            `.errors`, or `.mse` and `.mae`; `.baseline`: the same of the best constant.
 
         Raises
         ------

@@ -280,9 +280,11 @@ COLUMNS = ("rule", "holds", "value", "bound", "slack", "rows", "condition")
 
 
 def audited_test(audit: AuditOfRows) -> Iterator[str]:
-    """The rules on test rows, and which of them do not hold there."""
-    broken = [line.rule for line in audit.lines if not line.holds and not line.soft]
+    """The rules on test rows, and which of them do not hold, or are not measured there."""
+    broken = [line.rule for line in audit.lines if line.holds is False and not line.soft]
     said = f"; broken here: {', '.join(broken)}" if broken else ""
+    unknown = [line.rule for line in audit.lines if line.holds is None]
+    said += f"; not measured here: {', '.join(unknown)}" if unknown else ""
     yield (
         f"on the {counted(audit.n_rows, 'test row')} (rules are enforced on training rows "
         f"only{said}):"
@@ -326,15 +328,21 @@ def audited(audit: Audit) -> Iterator[str]:
 def checked(line: AuditLine) -> tuple[str, ...]:
     """A line of an audit under `COLUMNS`."""
     condition = line.text + (f"   ({line.note})" if line.note else "")
-    kept = "yes" if line.holds else "soft" if line.soft else "NO"
     return (
         line.rule,
-        kept,
+        kept_text(line),
         *sides_text(line),
         slack_text(line),
         row_counts_text(line),
         condition,
     )
+
+
+def kept_text(line: AuditLine) -> str:
+    """Whether a line holds; of a rule that has no value here, that it is not measured."""
+    if line.holds is None:
+        return "not measured"
+    return "yes" if line.holds else "soft" if line.soft else "NO"
 
 
 MAX_ROW_COUNTS = 4

@@ -187,11 +187,15 @@ def measured(model: Predictor, analysis: Analysis, measure: Expr, data: Dataset)
         U345: it has no value there, since no row of some group or class was held out.
     """
     from odtdsl.auditor.audit import model_on_data, plain
+    from odtdsl.auditor.meanings import left_out
     from odtdsl.auditor.rows import NoValue
     from odtdsl.auditor.values import number
 
+    here = model_on_data(model, analysis.problem, data, training=False)
     try:
-        return plain(number(measure, model_on_data(model, analysis.problem, data, training=False)))
+        if note := left_out(measure, here):
+            raise NoValue(note)
+        return plain(number(measure, here))
     except NoValue as reason:
         raise error(
             "U345",

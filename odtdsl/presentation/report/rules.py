@@ -117,7 +117,7 @@ def _line(line: AuditLine, index: int | None, subject: Subject) -> Markup:
 
 def checked(line: AuditLine) -> tuple[Part, ...]:
     """What a line of an audit says behind the name of its rule."""
-    kept = "yes" if line.holds else "soft" if line.soft else "NO"
+    kept = console.kept_text(line)
     text = line.text + (f" ({line.note})" if line.note else "")
     return (
         tag("span", kept, class_=f"holds {kept.lower()}"),
