@@ -1,9 +1,9 @@
 // The rows of a regression problem as weighted points.
 //
 // Cuts that no rule allows vanish: a feature's ranks become cells with an allowed cut between any
-// two. Rows of weight zero count where leaves and splits of them alone may matter to a rule. But for
-// absolute error rows alike in all cells become one point: what they lose among themselves, every
-// tree loses.
+// two. Rows of weight zero count where leaves and splits of them alone may matter to a rule. But
+// for absolute error rows alike in all cells become one point: what they lose among themselves,
+// every tree loses.
 #pragma once
 
 #include <cstdint>
