@@ -46,7 +46,7 @@ RULES = (
 def drawn(seed: int) -> tuple[dict[str, list[float]], str]:
     """A frame, and a spec with one to three rules."""
     rng = random.Random(f"scans {seed}")
-    rows, columns = rng.choice([8, 20, 40, 80]), rng.randint(2, 4)
+    rows, columns = rng.choice([8, 20, 40, 80]), rng.choice([2, 3, 4, 7])
     pools = rng.choice([([0, 1],), ([0, 1], [0, 1, 2]), (range(9), range(40), [0, 1])])
     frame: dict[str, list[float]] = {}
     for column in range(columns):

@@ -24,6 +24,22 @@ bool NumberRules::any_strict() const {
   return false;
 }
 
+bool NumberRules::unordered() const {
+  constexpr std::size_t kMost = std::size_t{1} << 22;  // looked at
+  const std::size_t width = static_cast<std::size_t>(columns);
+  if (next.size() * width > kMost) return false;
+  const auto behind = [&](int state, std::size_t column) {
+    return state < 0 ? -1 : next[static_cast<std::size_t>(state) * width + column];
+  };
+  for (std::size_t state = 0; state * width < next.size(); ++state)
+    for (std::size_t a = 0; a < width; ++a)
+      for (std::size_t b = 0; b < a; ++b)
+        if (behind(behind(static_cast<int>(state), a), b) !=
+            behind(behind(static_cast<int>(state), b), a))
+          return false;
+  return true;
+}
+
 bool NumberRules::leaf_holds(int state, const std::vector<Loss>& total) const {
   return all_hold(leaf_rules[static_cast<std::size_t>(state)], leaf_conditions, total);
 }

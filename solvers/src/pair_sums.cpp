@@ -5,7 +5,6 @@
 
 #include "odt/lane_scores.hpp"
 #include "odt/masked_sums.hpp"
-#include "odt/regression_scan.hpp"
 
 namespace odt {
 namespace {
@@ -21,12 +20,6 @@ struct ScoreRow {
   const std::uint8_t *below, *above;  // masks of the columns; null: all, whatever they weigh
   double least;
 };
-
-// Those of a mask, -kNever in place of the others.
-ODT_INLINE Lanes only(const Lanes& score, const LaneBits& mask) {
-  const Lanes none = Lanes{} - kNever;
-  return (Lanes)(((LaneBits)score & mask) | ((LaneBits)none & ~mask));
-}
 
 // What is asked of splits: nothing, which columns they may stand on, or what parts must count as
 // well.

@@ -148,7 +148,7 @@ void RegressionRoot::at_once(Shape shape) {
     if (found.column >= 0) offer(found.value, lanes_[0]->plan_of(view_, found));
   };
   try {
-    lanes_[0]->scan().depth_three(view_, shape.leaves, found);
+    lanes_[0]->scan().depth_three(view_, shape.leaves, 0, found);
   } catch (const Stop&) {
     tell();
     throw;

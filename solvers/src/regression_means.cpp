@@ -35,6 +35,7 @@ class MeanScan : public RegressionScan {
         price_(data.problem.leaf_price),
         tolerance_(data.tolerance),
         control_(control),
+        triples_ready_(!data.problem.sized() && data.weighed && data.rules().unordered()),
         cluster_(control) {}
 
   double leaf(const RegressionView& view) override { return loss<kCounts>(view.total) + price_; }
@@ -44,9 +45,9 @@ class MeanScan : public RegressionScan {
   void side_depth_two(const RegressionView& view, std::size_t column, bool below, int leaves,
                       int state, Pick& best) override;
   bool tells_three(const RegressionView& view) const override {
-    return data_.rules().none() && !data_.problem.sized() && binary(view);
+    return triples_ready_ && binary(view);
   }
-  void depth_three(const RegressionView& view, int leaves, ThreeLevels& best) override;
+  void depth_three(const RegressionView& view, int leaves, int state, ThreeLevels& best) override;
   double clusters(const RegressionView& view, int leaves, double enough, double hopeless) override;
 
  private:
@@ -73,6 +74,7 @@ class MeanScan : public RegressionScan {
   const RegressionData& data_;
   double price_, tolerance_;
   Control& control_;
+  bool triples_ready_;
   // Moments per value, columns behind one another: of the node, and of the points below the cut.
   std::vector<std::size_t> first_;        // of a column, in values
   std::vector<std::size_t> first_block_;  // and in blocks
@@ -431,10 +433,11 @@ void MeanScan<kCounts>::depth_two(const RegressionView& view, int leaves, int st
 }
 
 template <bool kCounts>
-void MeanScan<kCounts>::depth_three(const RegressionView& view, int leaves, ThreeLevels& best) {
+void MeanScan<kCounts>::depth_three(const RegressionView& view, int leaves, int state,
+                                    ThreeLevels& best) {
   ++counters.nodes;
   counters.cuts += view.columns.size();
-  triples_.best_tree(data_, view, kCounts, leaves, control_, best);
+  triples_.best_tree(data_, view, kCounts, leaves, state, control_, best);
 }
 
 template <bool kCounts>

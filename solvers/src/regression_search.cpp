@@ -288,7 +288,7 @@ RealOutcome RegressionSearch::search(const RegressionView& view, int level, Real
   if (s.depth == 3 && many && scan_->tells_three(view)) {
     ThreeLevels found;
     found.value = best.value;
-    scan_->depth_three(view, s.leaves, found);
+    scan_->depth_three(view, s.leaves, ask.state, found);
     if (found.column >= 0) best = {found.value, true, plan_of(view, found)};
     return best;
   }

@@ -41,11 +41,13 @@ struct TripleRow {
   const double *a_w, *a_s, *b_w, *b_s;  // of the third with the first, and with the second
   const double *one_w, *one_s;          // of the third
   double part_w[4], part_s[4];          // of the first two
+  const std::uint8_t* allowed;          // under rules: third columns, by blocks of lanes
+  double lightest;                      // and what a leaf weighs at least
   double* best;                         // [part of the first two]
   double *best_a[4], *best_b[4];        // of a part by the third and the first, or the second
 };
 
-template <class Score>
+template <bool kRuled, class Score>
 ODT_INLINE void score_triples(const TripleRow& row, const Score& score_of) {
   Lanes best[4];
   for (int part = 0; part < 4; ++part) best[part] = Lanes{} + row.best[part];
@@ -63,9 +65,17 @@ ODT_INLINE void score_triples(const TripleRow& row, const Score& score_of) {
     const Lanes in_w[4] = {one_w - a_w - b_w + w, b_w - w, a_w - w, w};
     const Lanes in_s[4] = {one_s - a_s - b_s + s, b_s - s, a_s - s, s};
     Lanes in[4], out[4];
+    LaneBits allowed;
+    if constexpr (kRuled)
+      std::memcpy(&allowed, lane_masks().of[row.allowed[j / kLanes]], sizeof allowed);
     for (int part = 0; part < 4; ++part) {
+      const Lanes out_w = row.part_w[part] - in_w[part];
       in[part] = score_of(in_w[part], in_s[part]);
-      out[part] = score_of(row.part_w[part] - in_w[part], row.part_s[part] - in_s[part]);
+      out[part] = score_of(out_w, row.part_s[part] - in_s[part]);
+      if constexpr (kRuled) {
+        in[part] = only(in[part], allowed & (in_w[part] >= row.lightest));
+        out[part] = only(out[part], allowed & (out_w >= row.lightest));
+      }
       best[part] = larger(best[part], in[part] + out[part]);
     }
     const auto raise = [j](double* at, const Lanes& score) {
@@ -105,8 +115,14 @@ ODT_CLONES void alone_of_counts(const double* w, const double* s, double all_w, 
 }
 ODT_CLONES void pairs_of_squares(const PairRow& row) { score_pairs(row, OfSquares()); }
 ODT_CLONES void pairs_of_counts(const PairRow& row) { score_pairs(row, OfCounts()); }
-ODT_CLONES void triples_of_squares(const TripleRow& row) { score_triples(row, OfSquares()); }
-ODT_CLONES void triples_of_counts(const TripleRow& row) { score_triples(row, OfCounts()); }
+ODT_CLONES void triples_of_squares(const TripleRow& row) { score_triples<false>(row, OfSquares()); }
+ODT_CLONES void triples_of_counts(const TripleRow& row) { score_triples<false>(row, OfCounts()); }
+ODT_CLONES void ruled_triples_of_squares(const TripleRow& row) {
+  score_triples<true>(row, OfSquares());
+}
+ODT_CLONES void ruled_triples_of_counts(const TripleRow& row) {
+  score_triples<true>(row, OfCounts());
+}
 
 // The points of a bit set, or of two.
 void list_bits(const std::uint64_t* a, const std::uint64_t* b, std::size_t words,
@@ -207,19 +223,72 @@ void TripleSums::sum_pairs(bool counts) {
                   {}};
     for (std::size_t part = 0; part < kParts; ++part) pairs.leaf[part] = leaf_[part].data() + row;
     (counts ? pairs_of_counts : pairs_of_squares)(pairs);
-    for (std::size_t part = 0; part < kParts; ++part)
-      std::copy(pairs.leaf[part] + pairs.first, pairs.leaf[part] + stride_,
-                stump_[part].data() + row + pairs.first);
+    for (std::size_t part = 0; part < kParts; ++part) {
+      double* stump = stump_[part].data() + row;
+      if (kinds_ > 0)
+        std::fill(stump + pairs.first, stump + stride_, -kNever);
+      else
+        std::copy(pairs.leaf[part] + pairs.first, pairs.leaf[part] + stride_, stump + pairs.first);
+    }
   }
 }
 
-// Each three columns once: two, and lanes of third ones behind them.
-void TripleSums::sum_triples(bool counts, Control& control) {
+// The kinds of columns, and the columns that may be last behind two of a kind each: whichever of
+// the three stands first, it is the same for all orders.
+void TripleSums::list_last(const RegressionData& data, const RegressionView& view, int state) {
+  const NumberRules& rules = data.rules();
+  kinds_ = rules.none() ? 0 : static_cast<std::size_t>(rules.columns);
+  if (kinds_ == 0) return;
   const std::size_t blocks = stride_ / kLanes;
+  kind_.resize(columns_);
+  std::vector<std::size_t> feature(kinds_, 0);
+  std::vector<char> met(kinds_, 0);
+  for (std::size_t k = 0; k < columns_; ++k) {
+    const std::size_t f = static_cast<std::size_t>(view.feature(data, column_[k]));
+    kind_[k] = static_cast<std::size_t>(rules.column[f]);
+    feature[kind_[k]] = f;
+    met[kind_[k]] = 1;
+  }
+  last_.assign(kinds_ * kinds_, -1);
+  last_masks_.clear();
+  std::vector<std::pair<int, int>> known;  // a state and its masks
+  for (std::size_t a = 0; a < kinds_; ++a)
+    for (std::size_t b = 0; b < kinds_; ++b) {
+      if (!met[a] || !met[b]) continue;
+      const int first = rules.after(state, feature[a]),
+                second = first < 0 ? -1 : rules.after(first, feature[b]);
+      if (second < 0) continue;
+      const auto at = std::find_if(known.begin(), known.end(),
+                                   [&](const auto& one) { return one.first == second; });
+      if (at != known.end()) {
+        last_[a * kinds_ + b] = at->second;
+        continue;
+      }
+      const std::size_t from = last_masks_.size();
+      last_masks_.resize(from + blocks, 0);
+      bool any = false;
+      for (std::size_t k = 0; k < columns_; ++k) {
+        const int third = rules.after(second, feature[kind_[k]]);
+        if (third < 0 || !rules.ends(third)) continue;
+        last_masks_[from + k / kLanes] |= static_cast<std::uint8_t>(1 << (k % kLanes));
+        any = true;
+      }
+      last_[a * kinds_ + b] = any ? static_cast<int>(from) : -1;
+      known.emplace_back(second, last_[a * kinds_ + b]);
+    }
+}
+
+// Each three columns once: two, and lanes of third ones behind them.
+void TripleSums::sum_triples(bool counts, double lightest, Control& control) {
+  const std::size_t blocks = stride_ / kLanes;
+  auto score = counts ? triples_of_counts : triples_of_squares;
+  if (kinds_ > 0) score = counts ? ruled_triples_of_counts : ruled_triples_of_squares;
   for (std::size_t a = 0; a + 2 < columns_; ++a) {
     std::size_t work = 0;
     for (std::size_t b = a + 1; b + 1 < columns_; ++b) {
       const std::size_t block = b / kLanes, row_a = a * stride_, row_b = b * stride_;
+      const int last = kinds_ > 0 ? last_[kind_[a] * kinds_ + kind_[b]] : 0;
+      if (last < 0) continue;
       rows_.resize(points_);
       list_bits(bits_.data() + a * words_, bits_.data() + b * words_, words_, rows_);
       add_masked_two({sums_.data(), 2, masks_.data(), blocks, rows_.data(), rows_.size()}, block,
@@ -237,6 +306,8 @@ void TripleSums::sum_triples(bool counts, Control& control) {
                     one_s_.data(),
                     {},
                     {},
+                    last_masks_.data() + last,
+                    lightest,
                     best,
                     {},
                     {}};
@@ -254,7 +325,7 @@ void TripleSums::sum_triples(bool counts, Control& control) {
         row.best_a[part] = stump_[part].data() + row_a;
         row.best_b[part] = stump_[part].data() + row_b;
       }
-      (counts ? triples_of_counts : triples_of_squares)(row);
+      score(row);
       for (std::size_t part = 0; part < kParts; ++part) {
         double& known = stump_[part].data()[row_a + b];
         known = std::max(known, best[part]);
@@ -267,12 +338,14 @@ void TripleSums::sum_triples(bool counts, Control& control) {
 
 // The best tree on a side of a column, by how many leaves it has at most; losses are less what all
 // points lose by themselves.
-void TripleSums::offer_side(const RegressionData& data, std::size_t root, std::size_t side,
+void TripleSums::offer_side(const RegressionData& data, const RegressionView& view,
+                            std::size_t root, std::size_t side, int state,
                             std::array<Pick, 5>& of_leaves) const {
   const double price = data.problem.leaf_price;
   const double alone = alone_[side].data()[root];
+  const NumberRules& rules = data.rules();
   for (std::size_t leaves = 1; leaves < of_leaves.size(); ++leaves)
-    of_leaves[leaves] = {price - alone, -1, 1, {false, false}};
+    of_leaves[leaves] = {rules.ends(state) ? price - alone : kNever, -1, 1, {false, false}};
   const double w = side == 1 ? one_w_.data()[root] : all_w_ - one_w_.data()[root];
   for (std::size_t k = 0; k < columns_; ++k) {
     if (k == root) continue;
@@ -281,10 +354,14 @@ void TripleSums::offer_side(const RegressionData& data, std::size_t root, std::s
     const double inside = side == 1 ? both : one_w_.data()[k] - both;
     if (inside <= 0 || inside >= w) continue;
     const std::size_t column = column_[k], turned = turned_[column] ? 1 : 0;
+    const int after = rules.after(state, static_cast<std::size_t>(view.feature(data, column)));
+    if (after < 0) continue;
     Sides sides;
     for (std::size_t code = 0; code < 2; ++code) {
-      sides.leaf[code] = price - of(leaf_, root, side, k, code ^ turned);
-      sides.stump[code] = 2 * price - of(stump_, root, side, k, code ^ turned);
+      const double stump = of(stump_, root, side, k, code ^ turned);
+      sides.leaf[code] =
+          rules.ends(after) ? price - of(leaf_, root, side, k, code ^ turned) : kNever;
+      sides.stump[code] = stump > -kNever / 2 ? 2 * price - stump : kNever;
     }
     for (int leaves : {3, 4})
       sides.offer(leaves, data.tolerance, column, 1, of_leaves[static_cast<std::size_t>(leaves)]);
@@ -294,18 +371,20 @@ void TripleSums::offer_side(const RegressionData& data, std::size_t root, std::s
   }
 }
 
-void TripleSums::gather(const RegressionData& data, double all_q, int leaves,
-                        ThreeLevels& best) const {
+void TripleSums::gather(const RegressionData& data, const RegressionView& view, int leaves,
+                        int state, ThreeLevels& best) const {
   const int half = 4;
   for (std::size_t root = 0; root < columns_; ++root) {
+    const int after = data.after(state, view.columns[column_[root]].column);
+    if (after < 0) continue;
     std::array<Pick, 5> side[2];
-    for (std::size_t k = 0; k < 2; ++k) offer_side(data, root, k, side[k]);
+    for (std::size_t k = 0; k < 2; ++k) offer_side(data, view, root, k, after, side[k]);
     const std::size_t turned = turned_[column_[root]] ? 1 : 0;
     for (int l = std::max(1, leaves - half); l <= std::min(half, leaves - 1); ++l) {
       const Pick& below = side[turned][static_cast<std::size_t>(l)];
       const Pick& beside = side[1 - turned][static_cast<std::size_t>(leaves - l)];
       const double value =
-          std::max(all_q + below.value + beside.value, 2 * data.problem.leaf_price);
+          std::max(view.total.q + below.value + beside.value, 2 * data.problem.leaf_price);
       if (value < best.value - data.tolerance)
         best = {value, static_cast<int>(column_[root]), {below, beside}};
     }
@@ -313,17 +392,18 @@ void TripleSums::gather(const RegressionData& data, double all_q, int leaves,
 }
 
 void TripleSums::best_tree(const RegressionData& data, const RegressionView& view, bool counts,
-                           int leaves, Control& control, ThreeLevels& best) {
+                           int leaves, int state, Control& control, ThreeLevels& best) {
   prepare(view);
+  list_last(data, view, state);
   sum_pairs(counts);
   const int most = std::min(leaves, 8);
   try {
-    sum_triples(counts, control);
+    sum_triples(counts, data.leaf_weight, control);
   } catch (const Stop&) {
-    gather(data, view.total.q, most, best);
+    gather(data, view, most, state, best);
     throw;
   }
-  gather(data, view.total.q, most, best);
+  gather(data, view, most, state, best);
 }
 
 }  // namespace odt

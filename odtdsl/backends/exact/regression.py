@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -54,7 +55,7 @@ from odtdsl.problem.ir.forms import (
 from odtdsl.problem.ir.problem import MAX_SEARCH_DEPTH
 from odtdsl.problem.ir.raw import RawLeaf, RawTree, depth_of
 from odtdsl.problem.ir.regression import TOLERANCE, allowance, loss_in
-from odtdsl.problem.outputs.feasible import anything, feasible_set
+from odtdsl.problem.outputs.feasible import FeasibleSet, anything, feasible_set
 from odtdsl.problem.outputs.leaves import fitted, target_weights
 
 OBJECTIVE = Origin(rule="objective")
@@ -98,7 +99,6 @@ class RegressionSearch:
         self.unit = self.factor / total  # what one of the engine's units of loss is worth
         self.target = np.ascontiguousarray(core.targets[:, 0])
         self.vectors = not self.scanned and (takes_vectors(core) or self.rules is not None)
-        self.space = feasible_set(core) or anything(core.targets.shape[1])
         needed = core.tree.depth
         if needed is None:  # no reduced tree is deeper
             needed = max(0, most_leaves(core, MAX_SEARCH_DEPTH) - 1)
@@ -307,13 +307,19 @@ class RegressionSearch:
         assert found.tree is not None, "a plan is that of a tree"
         return fitted(self.core, to_raw(self.core, self.features, found.tree))
 
+    @cached_property
+    def _space(self) -> FeasibleSet:
+        """The outputs that leaves may have."""
+        assert self.core.targets is not None
+        return feasible_set(self.core) or anything(self.core.targets.shape[1])
+
     def _of_vectors(self, leaves: int | None = None) -> engine.OutputProblem:
         assert self.core.targets is not None
         return engine.OutputProblem(
             self.features.table(),
             np.ascontiguousarray(self.core.targets),
             target_weights(self.core),
-            self.space.native,
+            self._space.native,
             self.depth,
             weights=self.weights,
             loss=self.stage.loss.kind,

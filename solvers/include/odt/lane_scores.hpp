@@ -5,7 +5,7 @@
 
 #include "odt/lanes.hpp"
 #include "odt/logs.hpp"
-#include "odt/regression_data.hpp"
+#include "odt/regression_scan.hpp"
 
 namespace odt {
 
@@ -19,6 +19,11 @@ struct OfCounts {
     return gain_of_ratio<Lanes, LaneBits>(s, w);
   }
 };
+// Those of a mask, -kNever in place of the others.
+ODT_INLINE Lanes only(const Lanes& score, const LaneBits& mask) {
+  const Lanes none = Lanes{} - kNever;
+  return (Lanes)(((LaneBits)score & mask) | ((LaneBits)none & ~mask));
+}
 ODT_INLINE Lanes larger(const Lanes& a, const Lanes& b) { return a > b ? a : b; }
 ODT_INLINE double largest(const Lanes& a) {
   double best = a[0];

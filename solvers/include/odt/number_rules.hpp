@@ -47,6 +47,8 @@ struct NumberRules {
   int relax(int state) const { return next.empty() ? 0 : relaxed[static_cast<std::size_t>(state)]; }
   bool strict(int state) const { return relax(state) != state; }
   bool any_strict() const;
+  // Whether no order of the tests of a path matters; false as well where that takes long to tell.
+  bool unordered() const;
   // Whether a path may end in the state, and whether so many splits are enough for that.
   bool ends(int state) const { return within(state, 0); }
   bool within(int state, int splits) const {

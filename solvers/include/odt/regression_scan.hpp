@@ -86,7 +86,7 @@ class RegressionScan {
   // Whether trees of depth three can be told in one pass; if so, the best one with at most `leaves`
   // leaves if better than `best` is. What is found before a limit stays there.
   virtual bool tells_three(const RegressionView&) const { return false; }
-  virtual void depth_three(const RegressionView&, int /*leaves*/, ThreeLevels&) {}
+  virtual void depth_three(const RegressionView&, int /*leaves*/, int /*state*/, ThreeLevels&) {}
   // Trees with at most `leaves` leaves lose no less than the best clustering of the targets alone.
   // A lower bound on that; the search for it may stop when it is `enough`, or when it is known to
   // stay below `hopeless`.

@@ -3,7 +3,8 @@
 //
 // A leaf is one of eight parts of the points by three columns. Which of the three stands first does
 // not change the parts, so each three columns are summed and scored once. What is kept of them is
-// the best last split of each part by two columns: the best tree follows from these.
+// the best last split of each part by two columns: the best tree follows from these. Under rules on
+// paths that ask for no order, the same holds of which three columns a path may test.
 #pragma once
 
 #include <array>
@@ -21,7 +22,7 @@ class TripleSums {
   // The best tree with at most `leaves` leaves, in `best` if it is better than that one. What is
   // found before a limit is there when `Stop` is thrown.
   void best_tree(const RegressionData& data, const RegressionView& view, bool counts, int leaves,
-                 Control& control, ThreeLevels& best);
+                 int state, Control& control, ThreeLevels& best);
 
  private:
   static constexpr std::size_t kParts =
@@ -30,10 +31,12 @@ class TripleSums {
 
   void prepare(const RegressionView& view);
   void sum_pairs(bool counts);
-  void sum_triples(bool counts, Control& control);
-  void gather(const RegressionData& data, double all_q, int leaves, ThreeLevels& best) const;
-  void offer_side(const RegressionData& data, std::size_t root, std::size_t side,
-                  std::array<Pick, 5>& of_leaves) const;
+  void list_last(const RegressionData& data, const RegressionView& view, int state);
+  void sum_triples(bool counts, double lightest, Control& control);
+  void gather(const RegressionData& data, const RegressionView& view, int leaves, int state,
+              ThreeLevels& best) const;
+  void offer_side(const RegressionData& data, const RegressionView& view, std::size_t root,
+                  std::size_t side, int state, std::array<Pick, 5>& of_leaves) const;
   // Of the points on a side of a column and of another one.
   double of(const std::array<Table, kParts>& table, std::size_t column, std::size_t side,
             std::size_t other, std::size_t other_side) const {
@@ -49,6 +52,12 @@ class TripleSums {
   std::vector<std::uint8_t> masks_;    // [point][block of lanes]
   std::vector<std::uint64_t> bits_;    // [column][word]: the points on side 1
   std::vector<std::uint32_t> rows_;
+  // Under rules, columns of these; of two, where the mask of columns that may be last begins, -1:
+  // none may.
+  std::size_t kinds_ = 0;
+  std::vector<std::size_t> kind_;
+  std::vector<int> last_;
+  std::vector<std::uint8_t> last_masks_;
   double all_w_ = 0, all_s_ = 0;
   Table one_w_, one_s_;         // [stride], of side 1
   Table pair_w_, pair_s_;       // [first][stride], of side 1 of both
