@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import random
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -68,6 +69,55 @@ def test_the_id_of_the_spec_is_written_first(tree):
     assert odt("predict", named, tree, rows, "--id", "sex").stdout.startswith("sex,ill\n")
     (tree.parent / "unnamed.csv").write_text("sex,age\nf,30\n")
     assert odt("predict", named, tree, tree.parent / "unnamed.csv").stdout.startswith("ill\n")
+
+
+def _regions(folder: Path, more: str = "") -> Path:
+    rows = ["north,30,a", "north,31,a", "south,40,b", "south,45,b", "south,22,b", "north,50,a"]
+    (folder / "t.csv").write_text("region,age,y\n" + "\n".join(rows) + "\n")
+    (folder / "t.odt").write_text(
+        f'data "t.csv" target y {more} tree depth <= 1 minimize errors then leaves'
+    )
+    done = odt("solve", folder / "t.odt", "-o", folder / "m.json")
+    assert done.exit_code == 0, done.output
+    return folder / "m.json"
+
+
+def test_values_that_no_training_row_had_are_told(tmp_path, monkeypatch):
+    model = _regions(tmp_path)
+    cells = ["South", "north", "South", "east", "west", "up", "down", "up"]
+    rows = "region,age,y\n" + "".join(f"{cell},30,a\n" for cell in cells)
+    (tmp_path / "e.csv").write_text(rows)
+    monkeypatch.setattr(parts, "text_parts", partial(parts.text_parts, size=30))
+    done = odt("predict", model, tmp_path / "e.csv")
+    assert done.exit_code == 0
+    assert done.stdout.split() == ["y", "b", "a", *"bbbbbb"]
+    (first, *rest) = done.stderr.strip().splitlines()
+    assert first == (
+        'warning[U218]: `region` is "South", "east", "west" and 2 more values in 7 of 8 rows, '
+        "which no training row has"
+    )
+    assert any('did you mean "south"?' in line for line in rest)
+    measured = odt("evaluate", model, tmp_path / "e.csv", "--json")
+    assert json.loads(measured.stdout)
+    assert measured.stderr == done.stderr
+    known = odt("predict", model, tmp_path / "t.csv")
+    assert known.stderr == ""
+
+
+def test_missing_cells_without_a_side_are_told(tmp_path):
+    (tmp_path / "e.csv").write_text("region,age\n,30\nnorth,\n,\n")
+    model = _regions(tmp_path)
+    done = odt("predict", model, tmp_path / "e.csv")
+    assert done.exit_code == 0
+    assert len(done.stdout.split()) == 4
+    assert done.stderr.startswith("warning[U219]: `region` is missing in 2 of 3 rows, and")
+    assert "`missing {region} branch`" in done.stderr
+    assert done.stderr.count("warning") == 1, "age is not tested"
+    for policy, told in (("drop", 1), ("branch", 0), ("left", 0), ("{region} branch", 0)):
+        model = _regions(tmp_path, f"missing {policy}")
+        done = odt("predict", model, tmp_path / "e.csv")
+        assert done.stderr.count("U219") == told, policy
+        assert load_model(model).features[0].gaps == (not told)
 
 
 def test_the_target_may_be_passed_through(tree):

@@ -43,6 +43,8 @@ POLICIES: dict[str, MissingPolicy] = {
     "right": "right",
     "branch": "branch",
 }
+_CLOSED = ("refuse", "drop")
+"""The policies without a side for missing cells."""
 
 
 class Columns:
@@ -211,7 +213,11 @@ class Columns:
         candidates = self._candidates(types, names)
         missing = self._missing(names)
         return tuple(
-            FeatureDecl(type=types[name], candidates=candidates[name], missing=missing[name])
+            FeatureDecl(
+                type=types[name] if missing[name] in _CLOSED else replace(types[name], gaps=True),
+                candidates=candidates[name],
+                missing=missing[name],
+            )
             for name in names
         )
 
@@ -325,7 +331,7 @@ class Columns:
                     self.reporter.error(
                         "N111", f"the missing-value policy of `{name}` is given twice", column
                     )
-                elif name in self._whole_columns and policy not in ("refuse", "drop"):
+                elif name in self._whole_columns and policy not in _CLOSED:
                     self.reporter.error(
                         "N111",
                         f"`{name}` is not a feature: no split sends its missing values to a side",

@@ -58,7 +58,8 @@ class ColumnType:
     sorted order (numbers before texts); empty for numbers. `by_value`: they came as numbers of
     a frame, without a writing of their own, so that cells are compared with them as numbers.
     `na` are the texts that the spec reads as missing, kept for later rows; no part of the type.
-    `date` says of which date a number was made.
+    `date` says of which date a number was made; `gaps`, no part of the type either, whether the
+    spec says where missing cells go.
     """
 
     name: str
@@ -68,6 +69,7 @@ class ColumnType:
     by_value: bool = False
     na: tuple[str, ...] = field(default=(), compare=False)
     date: OfDate | None = None
+    gaps: bool = field(default=False, compare=False)
 
     def shown(self, value: float) -> float:
         """A number of the column as people read it: days as a date."""

@@ -246,6 +246,8 @@ class Reader:
             keys += ("na",)
         if isinstance(value, dict) and "date" in value:
             keys += ("date",)
+        if isinstance(value, dict) and "gaps" in value:
+            keys += ("gaps",)
         entry = self.entry(value, place, keys)
         kinds: tuple[Kind, ...] = get_args(Kind)
         kind = next((kind for kind in kinds if kind == entry.get("kind")), None)
@@ -256,6 +258,9 @@ class Reader:
         by_value = entry.get("by_value", self.version == 1 and kind != "number")
         if not isinstance(by_value, bool):
             self.wrong("F207", f"{place}.by_value", f"{_short(by_value)} is not true or false")
+        gaps = entry.get("gaps", False)
+        if not isinstance(gaps, bool):
+            self.wrong("F207", f"{place}.gaps", f"{_short(gaps)} is not true or false")
         found = ColumnType(
             name=self.text(entry.get("name", ""), f"{place}.name"),
             kind=kind or "number",
@@ -264,6 +269,7 @@ class Reader:
             by_value=by_value is True,
             na=tuple(self.text(v, f"{place}.na[{i}]") for i, v in enumerate(marks)),
             date=self.date(entry["date"], f"{place}.date") if "date" in entry else None,
+            gaps=gaps is True,
         )
         self.types[found.name] = found
         return found
@@ -509,6 +515,7 @@ def feature_object(type_: ColumnType) -> Object:
         "by_value": type_.by_value,
         **({"na": list(type_.na)} if type_.na else {}),
         **({"date": _date_object(type_.date)} if type_.date is not None else {}),
+        **({"gaps": True} if type_.gaps else {}),
     }
 
 

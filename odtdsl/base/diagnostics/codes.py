@@ -57,6 +57,8 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U214", "a number to predict on that matches several values of its column", ""),
     ("U215", "survival curves of a tree that predicts something else", ""),
     ("U217", "rows or groups on which a model cannot be evaluated", ""),
+    ("U218", "rows to predict on with values that no training row had", ""),
+    ("U219", "missing cells to predict on that the spec of the model does not provide for", ""),
     ("U216", "a time at which survival is asked for that is none", ""),
     ("U230", "a solution that claims an objective which its values or its model do not have", ""),
     ("U231", "a solution that breaks rows of a rule", ""),

@@ -135,6 +135,7 @@ class Evaluate(OnRows):
         """Print accuracy, recall, precision, ROC AUC and more, or the errors of numbers."""
         from odtdsl.insight.evaluation import evaluate, evaluate_under
         from odtdsl.interfaces.api import load_model
+        from odtdsl.interfaces.cli.unfamiliar import Unfamiliar
         from odtdsl.presentation.evaluation import lines
 
         model = load_model(self.model)
@@ -158,6 +159,9 @@ class Evaluate(OnRows):
             print_json(found.to_json())
         else:
             print_lines(lines(found, stages))
+        strange = Unfamiliar(model)
+        strange.look_at(table)
+        warn(strange.warnings())
         return OK
 
 

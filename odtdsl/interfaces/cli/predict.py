@@ -17,12 +17,13 @@ import click
 
 from odtdsl.base.diagnostics.model import error
 from odtdsl.interfaces.cli.commands import Argument, Force, Json, Option
-from odtdsl.interfaces.cli.common import OK, print_json
+from odtdsl.interfaces.cli.common import OK, print_json, warn
 from odtdsl.interfaces.cli.models import OnRows, written
 from odtdsl.interfaces.cli.outputs import check_outputs
 
 if TYPE_CHECKING:
     from odtdsl.datasets.table import Table
+    from odtdsl.interfaces.cli.unfamiliar import Unfamiliar
     from odtdsl.predictors.predictor import Predictor
 
 Part = Mapping[str, Sequence[Any]]
@@ -71,13 +72,15 @@ class Predict(OnRows):
         """Print or write what a saved model predicts for the rows of a file."""
         from odtdsl.base.files import written_whole
         from odtdsl.interfaces.api import load_model
+        from odtdsl.interfaces.cli.unfamiliar import Unfamiliar
 
         reads = [("the model", self.model)]
         if self.rows != STDIN:
             reads.append(("the rows", self.rows))
         check_outputs({"out": self.out}, reads, force=True)
         saved = load_model(self.model)
-        parts = self._parts(saved)
+        strange = Unfamiliar(saved)
+        parts = self._parts(saved, strange)
         if self.as_json:  # one object: it is held whole
             parts = list(parts)
         if self.out is not None:
@@ -90,9 +93,10 @@ class Predict(OnRows):
         elif self.out is None:
             for text in _csv(parts):
                 click.echo(text, nl=False)
+        warn(strange.warnings())
         return OK
 
-    def _parts(self, saved: Predictor) -> Iterable[Part]:
+    def _parts(self, saved: Predictor, strange: Unfamiliar) -> Iterable[Part]:
         from odtdsl.datasets.dates import with_dates
         from odtdsl.datasets.readers import read_in_parts
 
@@ -100,7 +104,10 @@ class Predict(OnRows):
         request = self.request("standard input" if from_stdin else str(self.rows.absolute()), saved)
         stream = sys.stdin.buffer if from_stdin else None
         for rows in read_in_parts(request, base=Path(), stream=stream):
-            yield self._part(saved, rows, with_dates(rows, request, strict=False))
+            table = with_dates(rows, request, strict=False)
+            part = self._part(saved, rows, table)
+            strange.look_at(table)
+            yield part
 
     def _part(self, saved: Predictor, rows: Table, table: Table) -> Part:
         """What is written of the rows of a table, which has dates as numbers."""

@@ -1,0 +1,90 @@
+"""Cells to predict on that training had none of: the side that they take at splits is a guess."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from odtdsl.base.diagnostics.model import Diagnostic, shortened
+from odtdsl.base.diagnostics.suggest import closest
+from odtdsl.datasets.dataset import UNSEEN_CODE, ColumnType
+from odtdsl.datasets.levels import level_text
+from odtdsl.datasets.table import Table
+from odtdsl.language.expressions import coded, name_text
+from odtdsl.predictors.encoding import encode_cells
+from odtdsl.predictors.routing import HasFeatures
+
+_SHOWN = 3
+
+
+class Unfamiliar:
+    """Counts, over tables of rows that were predicted, the cells of tested columns that are a
+    category without a training row, or missing where the spec says nothing of such cells."""
+
+    def __init__(self, model: HasFeatures) -> None:
+        tested = set(model.tested)
+        self._types = [type_ for type_ in model.features if type_.name in tested]
+        self._rows = 0
+        self._missing = dict.fromkeys(tested, 0)
+        self._unseen = dict.fromkeys(tested, 0)
+        self._values: dict[str, dict[str, None]] = {name: {} for name in tested}
+
+    def look_at(self, table: Table) -> None:
+        """Count these rows too; the model can predict them."""
+        self._rows += table.n_rows
+        for type_ in self._types:
+            column = table.columns[type_.name]
+            cells = encode_cells(column, type_)
+            if not type_.gaps:
+                self._missing[type_.name] += int(cells.missing.sum())
+            if cells.codes is None:
+                continue
+            rows = np.flatnonzero(cells.codes == UNSEEN_CODE)
+            self._unseen[type_.name] += len(rows)
+            if len(rows):
+                values = self._values[type_.name]
+                values |= dict.fromkeys(str(text) for text in column.texts[rows].tolist())
+
+    def warnings(self) -> Iterator[Diagnostic]:
+        """U218 for each column with values that are new, U219 for each with missing cells."""
+        for type_ in self._types:
+            if self._unseen[type_.name]:
+                yield self._of_new(type_)
+            if count := self._missing[type_.name]:
+                name = name_text(type_.name)
+                yield Diagnostic(
+                    code="U219",
+                    severity="warning",
+                    message=(
+                        f"`{type_.name}` is missing in {count} of {self._rows} rows, and the spec "
+                        "of the model does not say where such rows go"
+                    ),
+                    notes=("at each split they take the side with more training weight",),
+                    helps=(
+                        f"to let each split learn the side, solve with {_branch(name)} in the spec",
+                    ),
+                )
+
+    def _of_new(self, type_: ColumnType) -> Diagnostic:
+        values = list(self._values[type_.name])
+        listed = ", ".join(f'"{shortened(value)}"' for value in values[:_SHOWN])
+        more = f" and {len(values) - _SHOWN} more values" if len(values) > _SHOWN else ""
+        known = [level_text(level) for level in type_.levels]
+        near = next((one for one in known if one.casefold() == values[0].casefold()), None)
+        near = near or closest(values[0], known)
+        count = self._unseen[type_.name]
+        return Diagnostic(
+            code="U218",
+            severity="warning",
+            message=(
+                f"`{type_.name}` is {listed}{more} in {count} of {self._rows} rows, which no "
+                "training row has"
+            ),
+            notes=("such rows differ from every value that a split tests, so they go right",),
+            helps=() if near is None else (f'did you mean "{near}"?',),
+        )
+
+
+def _branch(name: str) -> str:
+    return coded(f"missing {{{name}}} branch")
