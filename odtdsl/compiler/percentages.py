@@ -35,12 +35,12 @@ def whole_of(left: Expr, right: Expr) -> Whole | NoWhole | Unclear | None:
     if not (_has_percent(left) or _has_percent(right)):
         return None
     calls = [*_measured(left), *_measured(right)]
-    kinds = {_kind(call) for call in calls}
+    kinds = {kind_of(call) for call in calls}
     if Kind.ROW_COUNT not in kinds:
         if calls and Kind.SHARE not in kinds:
             return NoWhole(term=calls[0].term)
         return None
-    counts = [call for call in calls if _kind(call) is Kind.ROW_COUNT]
+    counts = [call for call in calls if kind_of(call) is Kind.ROW_COUNT]
     groups = {next((a for a in c.args if isinstance(a, GroupArg)), None) for c in counts}
     if len(groups) > 1 or Kind.SHARE in kinds or any(call.of is not None for call in counts):
         return Unclear()
@@ -79,7 +79,7 @@ def _is_factor(left: Expr, right: Expr) -> bool:
     return bool(_measured(right)) or _has_percent(right) or not _has_percent(left)
 
 
-def _kind(call: Apply) -> Kind:
+def kind_of(call: Apply) -> Kind:
     """The kind of a term's value; that of `gap` is the kind of its measure."""
     if call.term == "gap" and call.of is not None:
         return BY_NAME[call.of.term].kind

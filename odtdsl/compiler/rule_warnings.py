@@ -11,6 +11,7 @@ from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.frozen import dataclass
 from odtdsl.compiler.bounds import Frame, ModelFacts, least_asking
 from odtdsl.compiler.context import Reporter
+from odtdsl.compiler.share_bounds import above_all, warn_of_bound
 from odtdsl.datasets.candidates import BOOSTED_ROWS
 from odtdsl.language.expressions import coded, name_text
 from odtdsl.problem.ir.expr import MIRRORED, Apply, Compare, Const, Scope
@@ -58,6 +59,7 @@ def warn_of_rules(rows: Rows, reporter: Reporter) -> None:
             helps=("another `seed` draws another sample; `at quantiles 20` uses all rows",),
         )
     said: list[RuleWithForms] = []
+    refuted: set[str] = set()
     for rule in rows.problem.rules:
         try:
             forms = rule_forms(rule, rows)
@@ -72,8 +74,13 @@ def warn_of_rules(rows: Rows, reporter: Reporter) -> None:
             n_columns=len(rows.problem.features),
             families=begun_families(rows),
         )
-        _report_rules(find(frame, said), rows, reporter)
+        conflicts = find(frame, said)
+        refuted = {one.rules[0].name for one in conflicts if len(one.rules) == 1}
+        _report_rules(conflicts, rows, reporter)
         _warn_of_thresholds(said, frame, rows, reporter)
+    for rule in rows.problem.rules:
+        if rule.name not in refuted:
+            warn_of_bound(rule, reporter)
 
 
 # ---- thresholds
@@ -236,6 +243,7 @@ def _report_rules(conflicts: tuple[Contradiction, ...], rows: Rows, reporter: Re
                 f"no {found.what} can satisfy rule `{rule.name}`",
                 rule.span,
                 notes=_why(found, rows),
+                helps=tuple(said for one in above_all(rule.condition) for said in one.helps),
             )
 
 

@@ -323,6 +323,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ),
     ("R113", "training rows whose targets break the rules on outputs", ""),
     ("R114", "rules on leaf outputs that force a loss to be infinite", ""),
+    ("R115", "a bound above all that a share can be", 'rule r: gap(rate("yes"), sex) <= 5'),
     (
         "R201",
         "a product or quotient of measures, which is not linear",

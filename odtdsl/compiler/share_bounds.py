@@ -1,0 +1,124 @@
+"""Bounds above all that a share can be: `gap(rate("yes"), sex) <= 5`, where `5%` was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from odtdsl.base.frozen import dataclass
+from odtdsl.compiler.context import Reporter
+from odtdsl.compiler.percentages import kind_of
+from odtdsl.language.expressions import coded
+from odtdsl.problem.ir.expr import (
+    MIRRORED,
+    Abs,
+    AndC,
+    Apply,
+    Arith,
+    Compare,
+    Condition,
+    Const,
+    Expr,
+    Minus,
+    NotC,
+    OrC,
+)
+from odtdsl.problem.ir.intervals import nearest_float
+from odtdsl.problem.ir.problem import RuleDecl
+from odtdsl.problem.terms.base import Kind
+
+Range = tuple[Fraction, Fraction]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AboveAll:
+    """A comparison of shares with a number above all that they can be.
+
+    Attributes
+    ----------
+    bound, most
+        The number, and the most that the other side can be.
+    always
+        Whether the whole rule always holds by it.
+    """
+
+    bound: Const
+    most: Fraction
+    always: bool
+
+    @property
+    def helps(self) -> tuple[str, ...]:
+        """What to write instead."""
+        value = self.bound.value
+        if self.bound.percent or value / 100 > self.most:
+            return ()
+        return (f"if a percentage is meant, write {coded(f'{nearest_float(value):g}%')}",)
+
+
+def above_all(condition: Condition) -> Iterator[AboveAll]:
+    """The comparisons in a condition whose bound no share reaches."""
+    match condition:
+        case Compare():
+            for side, other, op in (
+                (condition.left, condition.right, condition.op),
+                (condition.right, condition.left, MIRRORED[condition.op]),
+            ):
+                range_ = _range(side)
+                if isinstance(other, Const) and range_ is not None and other.value > range_[1]:
+                    always = op in ("<=", "<", "!=")
+                    yield AboveAll(bound=other, most=range_[1], always=always)
+        case NotC():
+            for one in above_all(condition.operand):
+                yield AboveAll(bound=one.bound, most=one.most, always=False)
+        case AndC() | OrC():
+            for item in condition.items:
+                for one in above_all(item):
+                    yield AboveAll(bound=one.bound, most=one.most, always=False)
+        case _:
+            pass
+
+
+def warn_of_bound(rule: RuleDecl, reporter: Reporter) -> None:
+    """Warn of bounds that no share reaches."""
+    for one in above_all(rule.condition):
+        scaled = one.bound.value * (100 if one.bound.percent else 1)
+        shown = f"{nearest_float(scaled):g}" + ("%" if one.bound.percent else "")
+        most = "1 (100%)" if one.most == 1 else f"{nearest_float(one.most):g}"
+        reporter.warn(
+            "R115",
+            f"rule `{rule.name}` compares a share with {shown}, but no share is that large",
+            rule.span,
+            notes=(
+                f"the value is never above {most}"
+                + (", so the rule always holds" if one.always else ""),
+            ),
+            helps=one.helps,
+        )
+
+
+def _range(expr: Expr) -> Range | None:
+    """The least and the most that an expression of shares can be; None for what has others."""
+    match expr:
+        case Apply():
+            calls = (expr,) if expr.of is None else (expr, expr.of)
+            shares = all(kind_of(call) is Kind.SHARE for call in calls)
+            return (Fraction(0), Fraction(1)) if shares else None
+        case Minus():
+            return None if (of := _range(expr.operand)) is None else (-of[1], -of[0])
+        case Abs():
+            if (of := _range(expr.operand)) is None:
+                return None
+            return Fraction(0), max(abs(of[0]), abs(of[1]))
+        case Arith(op="+" | "-"):
+            left, right = _summand(expr.left), _summand(expr.right)
+            if left is None or right is None:
+                return None
+            if expr.op == "-":
+                right = -right[1], -right[0]
+            return left[0] + right[0], left[1] + right[1]
+        case _:
+            return None
+
+
+def _summand(expr: Expr) -> Range | None:
+    return (expr.value, expr.value) if isinstance(expr, Const) else _range(expr)
