@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Literal
 
 from odtdsl.base.diagnostics.model import error
@@ -134,6 +135,16 @@ def allow(seconds: float | None) -> None:
     """The limit of the spec, where time counts and none was given before."""
     if (now := _counting.get()) is not None and now.seconds is None:
         now.seconds = seconds
+
+
+def looking(what: str) -> Callable[[int], None]:
+    """`look` for many small numbers of cells: nothing to call where no time counts."""
+    now = _counting.get()
+    return _unseen if now is None or now.seconds is None else partial(look, what)
+
+
+def _unseen(_cells: int) -> None:
+    """What looks at nothing."""
 
 
 def look(what: str, cells: int = BLOCK) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from odtdsl.base.diagnostics.model import Diagnostic
-from odtdsl.base.limits import ANALYSIS, look
+from odtdsl.base.limits import ANALYSIS, looking
 from odtdsl.compiler.context import Reporter
 from odtdsl.compiler.lookalikes import Written, numerals_of_all, way_of
 from odtdsl.compiler.statements import Statements
@@ -67,9 +67,10 @@ def _warn_of_kind(
 ) -> None:
     """Features that may not be meant as they are taken."""
     signed: dict[str, list[str]] = {}
+    seen = looking(ANALYSIS)
     for feature in features:
         column = rows.data.columns[feature.name]
-        look(ANALYSIS, rows.data.n_rows)
+        seen(rows.data.n_rows)
         if feature.type.kind == "category" and (written := way_of(_words(feature))) is not None:
             if written.way == "numerals":
                 signed[feature.name] = _words(feature)
@@ -112,10 +113,11 @@ def _declared(statements: Statements) -> set[str]:
 
 def _same_everywhere(rows: Rows, statements: Statements, reporter: Reporter) -> None:
     """All features that no split can test, in one warning."""
+    columns, n_rows = rows.data.columns, rows.n_rows
     told = [
         (feature.name, said)
         for feature in rows.problem.features
-        if (said := _only_value(feature, rows.data.columns[feature.name], rows.n_rows)) is not None
+        if (said := _only_value(feature, columns[feature.type.name], n_rows)) is not None
     ]
     if not told:
         return

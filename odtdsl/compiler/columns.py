@@ -424,7 +424,8 @@ class Columns:
                         prices[column] = item.amount.value
                 except StatementError:
                     continue
+        other = default or Fraction(0)
         return Costs(
-            features=tuple(prices.get(name, default or Fraction(0)) for name in names),
+            features=tuple(prices.get(name, other) for name in names),
             shared=tuple(shared),
         )

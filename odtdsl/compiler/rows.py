@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError
-from odtdsl.base.limits import ANALYSIS, look
+from odtdsl.base.limits import ANALYSIS, looking
 from odtdsl.compiler.columns import Columns
 from odtdsl.compiler.context import Reporter
 from odtdsl.compiler.statements import Statements
@@ -221,10 +221,11 @@ class RowChoice:
         taken = table.take(rows)
         columns: dict[str, Column] = {}
         failed = False
+        seen = looking(ANALYSIS)
         for name, type_ in types.items():
             if name not in taken.columns:
                 continue
-            look(ANALYSIS, len(rows))
+            seen(len(rows))
             try:
                 closed = name in self.target.names
                 columns[name] = encode(taken.columns[name], type_, closed=closed)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from odtdsl.base import engine
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error, shortened
-from odtdsl.base.limits import READING, look
+from odtdsl.base.limits import READING, looking
 from odtdsl.datasets.numerals import PLAIN, Numerals
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray, RawColumn, Table, Writing
 from odtdsl.datasets.writing import Coded, Numbers, Texts, objects
@@ -234,12 +234,13 @@ def all_columns(builders: Iterable[Callable[[], RawColumn]]) -> list[RawColumn]:
     """The columns that the builders give, or the problems of all of them at once."""
     columns: list[RawColumn] = []
     problems: list[Diagnostic] = []
+    seen = looking(READING)
     for builder in builders:
         try:
             columns.append(builder())
         except OdtError as problem:
             problems.extend(problem.diagnostics)
-        look(READING, len(columns[-1].missing) if columns else 0)
+        seen(len(columns[-1].missing) if columns else 0)
     if problems:
         raise OdtError(problems)
     return columns

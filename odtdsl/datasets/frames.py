@@ -407,8 +407,7 @@ def _collect(name: str, columns: list[tuple[str, Any]], n_rows: int, marks: Mark
         if HALF_PAIR.search(key):
             raise _half(f"column {place} of {name} is named {key[:40]!a}:")
     columns.reverse()
-    taken = (columns.pop() for _ in range(len(columns)))
-    done = all_columns(partial(_column, key, values, marks) for key, values in taken)
+    done = all_columns(partial(_column, *columns.pop(), marks) for _ in range(len(columns)))
     return build_table(name, done, n_rows)
 
 

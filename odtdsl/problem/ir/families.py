@@ -16,7 +16,7 @@ import numpy as np
 
 from odtdsl.base import engine
 from odtdsl.base.frozen import dataclass
-from odtdsl.base.limits import look
+from odtdsl.base.limits import looking
 from odtdsl.datasets.candidates import bin_codes, bin_edges, guessed_cuts, midpoint, quantile_cuts
 from odtdsl.datasets.dataset import Column, Dataset
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray, distinct, ranked
@@ -107,6 +107,7 @@ def build_families(problem: Problem, data: Dataset) -> tuple[Family, ...]:
     """
     guessed = _guessed(problem, data)
     families: list[Family] = []
+    seen = looking("finding the candidates")
     for index, feature in enumerate(problem.features):
         column = data.columns[feature.name]
         sides: tuple[Side | None, ...] = (None,)
@@ -115,7 +116,7 @@ def build_families(problem: Problem, data: Dataset) -> tuple[Family, ...]:
             sides = ("left", "right") if feature.missing == "branch" else (_side(feature),)
         for side in sides:
             families.append(_family(index, feature, column, missing, side, guessed))
-            look("finding the candidates", data.n_rows)
+            seen(data.n_rows)
     return tuple(families)
 
 

@@ -103,7 +103,8 @@ class ClassTarget(TargetPart):
     def losses(self, target: TargetDecl, columns: Columns) -> tuple[tuple[Fraction, ...], ...]:
         """1 for every error, or what the `loss` statements say."""
         n = len(target.classes)
-        matrix = [[Fraction(int(i != j)) for j in range(n)] for i in range(n)]
+        right, wrong = Fraction(0), Fraction(1)
+        matrix = [[right if i == j else wrong for j in range(n)] for i in range(n)]
         said: set[tuple[int, int]] = set()
         for statement in columns.statements.losses:
             try:

@@ -22,19 +22,21 @@ class Aligned {
     swap(other);
     return *this;
   }
-  ~Aligned() { std::free(data_); }
+  ~Aligned() { std::free(block_); }
 
   // Contents are undefined after growth.
   T* reserve(std::size_t count) {
     if (count > capacity_) {
       constexpr std::size_t kSmall = 1 << 14;  // bytes: what grows often costs more than its room
       if (count * sizeof(T) <= kSmall) count = std::max(count, 2 * capacity_);
-      std::free(data_);
+      std::free(block_);
       data_ = nullptr;
       capacity_ = 0;
+      // `aligned_alloc` parts a larger block, which takes several times as long for a small one.
       const std::size_t bytes = (count * sizeof(T) + 63) / 64 * 64;
-      data_ = static_cast<T*>(std::aligned_alloc(64, bytes));
-      if (data_ == nullptr) throw std::bad_alloc();
+      block_ = std::malloc(bytes + 63);
+      if (block_ == nullptr) throw std::bad_alloc();
+      data_ = reinterpret_cast<T*>((reinterpret_cast<std::uintptr_t>(block_) + 63) / 64 * 64);
       capacity_ = bytes / sizeof(T);
     }
     return data_;
@@ -46,9 +48,11 @@ class Aligned {
 
  private:
   void swap(Aligned& other) noexcept {
+    std::swap(block_, other.block_);
     std::swap(data_, other.data_);
     std::swap(capacity_, other.capacity_);
   }
+  void* block_ = nullptr;
   T* data_ = nullptr;
   std::size_t capacity_ = 0;
 };
