@@ -117,3 +117,33 @@ def test_a_class_label_that_is_missing(gap: object) -> None:
     y = np.array(["a", gap, "b", "a"], dtype=object)
     with pytest.raises(OdtError, match="Input y contains NaN: 1 of 4"):
         OptimalTreeClassifier().fit([[1], [2], [3], [4]], y)
+
+
+CAPITALS = {
+    "x": list(range(8)),
+    "my sex": ["F", "f", "M", "M", "F", "F", "m", "M"],
+    "y": ["yes", "no"] * 4,
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "values"),
+    [
+        ('group f = `my sex` = "F"', ['"F" and "f"']),
+        ('group f = not `my sex` = "F" and x > 2', ['"F" and "f"']),
+        ('group f = `my sex` in {"f", "M", "m"}', ['"F" and "f"']),
+        ('group f = `my sex` in {"f", "F"}', []),
+        ('group f = `my sex` in {"f", "F"} group m = `my sex` = "m"', ['"M" and "m"']),
+        ('rule r: gap(rate("yes"), `my sex`) <= 50%', ['"F" and "f"', '"M" and "m"']),
+        ("group f = x > 3", []),
+        ("", []),
+    ],
+)
+def test_values_of_groups_that_differ_in_capitals(said: str, values: list[str]) -> None:
+    text = f"data frame target y missing branch tree depth <= 1 minimize errors {said}"
+    found = [d for d in odtdsl.parse(text).check(frame=CAPITALS) if d.code == "D233"]
+    assert len(found) == bool(values)
+    for one in found:
+        assert one.notes == (", ".join(values),)
+        assert "`my sex` in {" in one.helps[1]
+        assert text[one.labels[0].span.start :].startswith(said.split()[0])

@@ -17,6 +17,7 @@ from odtdsl.compiler.column_warnings import warn_of_columns
 from odtdsl.compiler.columns import Columns
 from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.compiler.expansion import check_categories, check_growth
+from odtdsl.compiler.group_warnings import warn_of_groups
 from odtdsl.compiler.namespace import WORDS, Namespace, words_for
 from odtdsl.compiler.rows import ColumnRoles, RowChoice, with_target
 from odtdsl.compiler.rule_warnings import warn_of_rules
@@ -311,6 +312,7 @@ class _Analyser:
         self._check_diagram(rows)
         self.reporter.check()
         warn_of_columns(rows, self.statements, self.reporter)
+        warn_of_groups(rows, self.statements, self.reporter)
         warn_of_rules(rows, self.reporter)
         TargetPart.of(rows.problem.target.kind).check_outputs(rows, self.reporter)
         self.reporter.check()
