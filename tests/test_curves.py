@@ -437,6 +437,22 @@ def test_ctrl_c_ends_with_what_is_known(jobs: int) -> None:
     assert found.status in ("feasible", "undecided")
 
 
+@pytest.mark.parametrize(
+    ("goal", "columns"),
+    [
+        ("errors", ["bound", "errors", "depth", "leaves", "proven"]),
+        ("errors then leaves", ["bound", "errors", "leaves", "depth", "proven"]),
+        ("depth then leaves", ["bound", "depth", "leaves", "errors", "proven"]),
+    ],
+)
+def test_what_is_an_objective_is_told_once(goal: str, columns: list[str]) -> None:
+    text = SPEC.replace("errors then leaves", goal)
+    found = odtdsl.parse(text).curve("big", frame=rows())
+    lines = list(explanations.traced(found))
+    assert lines[2].split() == columns
+    assert len(lines[4].split("<-")[0].split()) == len(columns)
+
+
 def test_without_a_proof_there_is_none() -> None:
     found = odtdsl.parse(SPEC).curve("big", using="greedy", frame=rows())
     assert found.points

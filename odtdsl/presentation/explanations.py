@@ -83,18 +83,24 @@ def _with_scope(curve: Curve) -> str:
 def _points(curve: Curve) -> Iterator[Sequence[str]]:
     rule, marked = curve.rule, curve.at()
     stages = [stage.partition(" ")[2] for stage in curve.stages]
-    in_errors = curve.points[0].errors is not None and "errors" not in stages
-    yield ("bound", *stages, *(["errors"] if in_errors else []), "depth", "leaves", "proven", "")
+    others = (
+        ["depth", "leaves"] if curve.points[0].errors is None else ["errors", "depth", "leaves"]
+    )
+    others = [name for name in others if name not in stages]
+    yield ("bound", *stages, *others, "proven", "")
     for point in curve.points:
+        size = {
+            "errors": shown(point.errors),
+            "depth": str(point.tree.depth),
+            "leaves": str(point.tree.n_leaves),
+        }
         proven = "yes" if point.proven else f"no, gap {_percent(point.gap)}"
         if point.proven and not point.efficient:
             proven = "yes, but a tighter bound may do as well"
         yield (
             "any" if point.measure is None else rule.shown(point.measure),
             *map(shown, point.objective),
-            *([shown(point.errors)] if in_errors else []),
-            str(point.tree.depth),
-            str(point.tree.n_leaves),
+            *(size[name] for name in others),
             proven,
             f"<- {rule.op} {rule.shown(rule.bound)}, the bound in the spec"
             if point is marked
@@ -103,10 +109,7 @@ def _points(curve: Curve) -> Iterator[Sequence[str]]:
     if marked is None:
         yield (
             "",
-            *("" for _ in stages),
-            *([""] if in_errors else []),
-            "",
-            "",
+            *("" for _ in (*stages, *others)),
             "",
             f"<- {rule.op} {rule.shown(rule.bound)}, the bound in the spec: "
             + ("no tree" if curve.ended == "tightest" else "not reached"),
