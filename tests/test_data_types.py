@@ -388,6 +388,50 @@ def test_wrong_weights(values: tuple[Any, ...], code: str, part: str) -> None:
     assert part in diagnostic.message
 
 
+def test_all_wrong_weights_are_told_at_once() -> None:
+    from odtdsl.datasets.weights import wrong_cells
+
+    told = [(one.code, one.message) for one in wrong_cells(column(None, "-1", "two", "3", "-2"))]
+    assert told == [
+        ("D141", "column `f` is declared a number, but row 2 (counted from 0) contains `two`"),
+        (
+            "D161",
+            "weight column `f`: row 1 (counted from 0) has a negative weight, -1.0 (2 rows in all)",
+        ),
+    ]
+    assert not wrong_cells(column(None, "0", "3"))
+
+
+def test_missing_and_wrong_weights_are_told_together() -> None:
+    import odtdsl
+
+    for cells, codes in (
+        (["", "-1", "two", "1"], ["D201", "D141", "D161"]),
+        (["", "1", "2", "1"], ["D201"]),
+    ):
+        frame = {"a": [1, 2, 3, 4], "y": ["p", "q"] * 2, "w": [one or None for one in cells]}
+        with pytest.raises(odtdsl.OdtError) as caught:
+            odtdsl.plan("data frame target y weight w tree depth <= 1 minimize errors", frame=frame)
+        assert [one.code for one in caught.value.diagnostics] == codes
+
+
+def test_a_text_as_weight_is_no_feature() -> None:
+    for cells, helps in ((("north", "south"), 1), (("1", "two"), 2)):
+        found = refused(weights, *cells)
+        assert found.helps[-1] == "otherwise name a column of numbers after `weight`"
+        assert len(found.helps) == helps
+
+
+def test_dates_declared_numbers_are_days() -> None:
+    for cells, words in (
+        (("2024-01-01", "2024-01-02"), "`days {f}`"),
+        (("13/01/2024", "02/01/2024"), '`days {f}, dates "dmy"`'),
+    ):
+        found = refused(encode, column(*cells), ColumnType(name="f", kind="number"))
+        assert words in found.helps[0]
+        assert not any("na {" in one for one in found.helps)
+
+
 def test_wrong_weights_in_arrays() -> None:
     assert "an infinite weight" in refused(encode_weights, np.array([1, math.inf])).message
     assert "no value" in refused(encode_weights, np.array([1, math.nan])).message

@@ -18,7 +18,7 @@ from odtdsl.datasets.request import DataRequest, TestShare
 from odtdsl.datasets.split import Division, split_rows
 from odtdsl.datasets.table import BoolArray, IntArray, Table
 from odtdsl.datasets.typing import check_apart, encode
-from odtdsl.datasets.weights import encode_weights
+from odtdsl.datasets.weights import encode_weights, wrong_cells
 from odtdsl.language import ast
 from odtdsl.language.expressions import coded, name_text
 from odtdsl.problem.ir.problem import FeatureDecl, TargetDecl
@@ -153,6 +153,10 @@ class RowChoice:
             absent = of_features | absent
         for name, missing in absent.items():
             self._refuse(name, missing, kept, test=test)
+            weight = self.statements.weight
+            if weight is not None and name == weight.column.name:
+                wrong = wrong_cells(table.take(kept).columns[name])  # told together
+                self.reporter.adopt(OdtError(wrong), weight.column)
         if not len(kept) and not test:
             self.reporter.error(
                 "D208",
@@ -256,7 +260,7 @@ class RowChoice:
         as_class = coded(f"target {name_text(name)}")
         of_text = TargetPart.of(self.target.kind).of_text or f"if it is a class, write {as_class}"
         helps = {
-            "D141": lambda one: (*one.helps[:1], of_text),
+            "D141": lambda one: (*one.helps[:-1], of_text),
             "D146": lambda one: (f"if they are codes of classes, write {as_class}", *one.helps[2:]),
         }
         return OdtError(

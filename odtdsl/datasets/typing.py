@@ -151,10 +151,23 @@ def _numbers(raw: RawColumn) -> FloatArray:
         f"`{shortened(text)}`",
         notes=(f"{len(wrong)} of {len(texts)} cells are not finite numbers: {listed}",),
         helps=(
-            mark_missing(text),
+            *_of_texts(raw, tuple(cell for _, cell in wrong)),
             f"otherwise write `feature {raw.name}: category`",
         ),
     )
+
+
+def _of_texts(raw: RawColumn, wrong: tuple[str, ...]) -> tuple[str, ...]:
+    """What to do about texts in a column of numbers, but for another type of it."""
+    if len(wrong) < int((~raw.missing).sum()):
+        return (mark_missing(wrong[0]),)
+    from odtdsl.datasets.dates import order_of  # for messages only
+
+    order = order_of(tuple(dict.fromkeys(wrong)))
+    if order is None:
+        return ()
+    written = f'days {{{raw.name}}}, dates "{order}"' if order else f"days {{{raw.name}}}"
+    return (f"to read the dates as days, add `{written}` to the data statement",)
 
 
 def _is_number(text: str, numerals: Numerals) -> bool:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 
-from odtdsl.base.diagnostics.model import error
-from odtdsl.datasets.cells import row_place
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.datasets.cells import number_of, row_place
 from odtdsl.datasets.dataset import Weights
-from odtdsl.datasets.table import FloatArray, RawColumn
+from odtdsl.datasets.table import FloatArray, IntArray, RawColumn
 from odtdsl.datasets.typing import declare_type, encode
 
 MAX_WEIGHT_SUM = 2**62 // 1000
@@ -24,6 +26,9 @@ COMPUTED, DIGITS = 1e6, 14
 
 SIMPLE = 1000
 """Up to this denominator it stands for the fraction that reads as the same float, as a third."""
+
+_OTHER = "otherwise name a column of numbers after `weight`"
+_ALLOWED = "weights must be finite and at least 0; a row of weight 0 does not count in measures"
 
 
 def encode_weights(raw: RawColumn | FloatArray) -> tuple[Weights, bool]:
@@ -67,12 +72,37 @@ def encode_weights(raw: RawColumn | FloatArray) -> tuple[Weights, bool]:
     return Weights(numerators=array, denominator=denominator), rounded
 
 
+def wrong_cells(raw: RawColumn) -> tuple[Diagnostic, ...]:
+    """All that is wrong with the cells of a column of weights that are not missing: D141, D161."""
+    texts: tuple[Diagnostic, ...] = ()
+    if raw.numbers is not None:
+        numbers = raw.numbers
+    else:
+        try:
+            encode(raw, declare_type(raw, "number"))
+        except OdtError as caught:
+            texts = tuple(
+                replace(one, helps=(*one.helps[:-1], _OTHER)) for one in caught.diagnostics
+            )
+        plain = (raw.numerals.plain(text or "") for text in raw.texts.tolist())
+        read = (None if text is None else number_of(text) for text in plain)
+        numbers = np.array([np.nan if one is None else one for one in read], dtype=np.float64)
+        numbers[np.isinf(numbers)] = np.nan  # D141 told of it
+    return (*texts, *_wrong(numbers[~raw.missing], np.flatnonzero(~raw.missing), _named(raw)))
+
+
+def _named(raw: RawColumn) -> str:
+    return f"weight column `{raw.name}`"
+
+
 def _values(raw: RawColumn | FloatArray) -> tuple[FloatArray, str]:
-    if isinstance(raw, RawColumn):
-        numbers = encode(raw, declare_type(raw, "number")).numbers
-        if numbers is not None:
-            return numbers, f"weight column `{raw.name}`"
-    return np.asarray(raw, dtype=np.float64), "the weights"
+    if not isinstance(raw, RawColumn):
+        return np.asarray(raw, dtype=np.float64), "the weights"
+    if wrong := wrong_cells(raw):
+        raise OdtError(wrong)
+    numbers = encode(raw, declare_type(raw, "number")).numbers
+    assert numbers is not None, "a column of numbers has numbers"
+    return numbers, _named(raw)
 
 
 def _exact(value: float) -> Fraction:
@@ -86,27 +116,32 @@ def _exact(value: float) -> Fraction:
 
 
 def _check(values: FloatArray, subject: str) -> None:
-    for what, wrong in (
-        ("no value", np.isnan(values)),
-        ("an infinite weight", np.isinf(values)),
-        ("a negative weight", values < 0),
-    ):
-        rows = np.flatnonzero(wrong).tolist()
-        if rows:
-            shown = "" if what == "no value" else f", {values[rows[0]]}"
-            more = f" ({len(rows)} rows in all)" if len(rows) > 1 else ""
-            raise error(
-                "D161",
-                f"{subject}: {row_place(rows[0])} has {what}{shown}{more}",
-                helps=(
-                    (
-                        "weights must be finite and at least 0; a row of weight 0 does not count "
-                        "in measures"
-                    ),
-                ),
-            )
+    rows = np.arange(len(values))
+    absent = np.flatnonzero(np.isnan(values))
+    wrong = [*_told(absent, "no value", subject), *_wrong(values, rows, subject)]
+    if wrong:
+        raise OdtError(wrong)
     if not (values > 0).any():
         raise error("D162", f"{subject}: no row has a weight above 0")
+
+
+def _wrong(values: FloatArray, rows: IntArray, subject: str) -> Iterator[Diagnostic]:
+    """What is wrong with the numbers of these rows; NaN is not."""
+    for what, wrong in (
+        ("an infinite weight", np.isinf(values)),
+        ("a negative weight", np.isfinite(values) & (values < 0)),
+    ):
+        if wrong.any():
+            yield from _told(rows[wrong], f"{what}, {values[wrong][0]}", subject)
+
+
+def _told(rows: IntArray, what: str, subject: str) -> tuple[Diagnostic, ...]:
+    if not len(rows):
+        return ()
+    more = f" ({len(rows)} rows in all)" if len(rows) > 1 else ""
+    return error(
+        "D161", f"{subject}: {row_place(int(rows[0]))} has {what}{more}", helps=(_ALLOWED,)
+    ).diagnostics
 
 
 def _total(numerators: list[int], counts: list[int]) -> int:
