@@ -243,6 +243,23 @@ def test_missing_files(tmp_path: Path) -> None:
     assert caught.value.diagnostics[0].helps == (f"in that folder there are {listed}",)
 
 
+def test_a_spec_is_never_proposed_as_its_data(tmp_path: Path) -> None:
+    (tmp_path / "claims.odt").write_text('data "claims.csv"')
+    request = DataRequest(kind="file", name="claims.csv")
+
+    def helps() -> tuple[str, ...]:
+        with pytest.raises(OdtError) as caught:
+            read(request, base=tmp_path)
+        return caught.value.diagnostics[0].helps
+
+    assert helps() == ()
+    (tmp_path / "claim.csv").write_text("a\n1\n")
+    assert helps() == ('did you mean "claim.csv"?',)
+    (tmp_path / "other.py").write_text("print()")
+    (tmp_path / "prepare.py").write_text('write(folder / "claims.csv")')
+    assert helps() == (f"`python {tmp_path / 'prepare.py'}` may write it: `claims` stands in it",)
+
+
 def test_foreign_kinds_and_options_that_do_not_fit(tmp_path: Path) -> None:
     assert refused(tmp_path, "", "t.xlsx").code == "D108"
     assert "compressed" in refused(tmp_path, "", "t.csv.gz").message

@@ -6,7 +6,8 @@ Nothing here knows what a column means; see `odtdsl.datasets.typing`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, assert_never
@@ -21,6 +22,10 @@ _PARQUET = (".parquet", ".pq")
 _ARFF = (".arff",)
 _EXCEL = (".xlsx", ".xlsm")
 _SHOWN = 5
+_NO_DATA = (".odt", ".py", ".md")
+"""Files beside a spec that are never its data, however alike their names."""
+_LONGEST = 1_000_000
+"""Bytes of a script that is looked into."""
 _FOREIGN = {
     ".xls": "a spreadsheet",
     ".ods": "a spreadsheet",
@@ -210,12 +215,15 @@ def _no_file(name: str, path: Path) -> OdtError:
         siblings = []
     import difflib  # for messages only
 
-    near = difflib.get_close_matches(path.name, siblings, n=1)
+    may_be = [one for one in siblings if Path(one).suffix.lower() not in _NO_DATA]
+    near = difflib.get_close_matches(path.name, may_be, n=1)
     alike = [one for one in siblings if Path(one).suffix.lower() == path.suffix.lower()]
     helps = [f'did you mean "{Path(name).parent / near[0]}"?'] if near else []
     if alike and not near:
         more = f" and {len(alike) - _SHOWN} more" if len(alike) > _SHOWN else ""
         helps = [f"in that folder there are {', '.join(alike[:_SHOWN])}{more}"]
+    if (maker := _maker(path, siblings)) is not None:
+        helps = [f"`python {maker}` may write it: `{path.stem}` stands in it"]
     return error(
         "D101",
         f"there is no file {name}",
@@ -224,6 +232,18 @@ def _no_file(name: str, path: Path) -> OdtError:
         else (f"paths are relative to the spec; the path tried is {path}",),
         helps=helps,
     )
+
+
+def _maker(path: Path, siblings: Iterable[str]) -> Path | None:
+    """The Python script beside a file that names it, as it may be what writes the file."""
+    name = rb"\b" + re.escape(path.stem.encode("utf-8", "replace")) + rb"\b"
+    for script in (path.with_name(one) for one in siblings if one.endswith(".py")):
+        try:
+            if script.stat().st_size < _LONGEST and re.search(name, script.read_bytes()):
+                return script
+        except OSError:
+            continue
+    return None
 
 
 def _check_options(request: DataRequest) -> None:
