@@ -118,7 +118,12 @@ class RefusalReporter:
                 helps = (error.help,) if error.help else ()
                 self._tell(error.code, f"{self.what} cannot be expressed: {error}", *helps)
             case EmptyDenominator():
-                self._tell("R304", f"{self.what}: {error}")
+                self._tell(
+                    "R304",
+                    f"{self.what}: {error}",
+                    "check its class and the condition of its group, or leave out groups that "
+                    "have no such rows",
+                )
             case TooManyCases():
                 self._tell(
                     "R302",
