@@ -259,6 +259,9 @@ def test_rules_lists_and_explains_terms():
     assert "before" in odt("rules").stdout
     assert "Turney" in odt("rules", "cost").stdout
     assert odt("rules", "coost").exit_code == 2
+    assert "see `odt rules precision`" in odt("rules", "prec").stderr
+    assert "see `odt rules balanced_accuracy`" in odt("rules", "balanced").stderr
+    assert "`odt rules` lists all terms" in odt("rules", "qq").stderr
     assert len(json.loads(odt("rules", "--json").stdout)) > 30
 
 

@@ -17,6 +17,8 @@ HEADINGS = ("Meaning", "In Python", "Core forms", "Related", "References")
 """Of docstrings."""
 SECTIONS = (*HEADINGS[:3], "Also known as", "Expresses", *HEADINGS[3:])
 """Of what is shown about a term."""
+LEAST_LETTERS = 3
+"""Of the beginning of a term that is proposed for it."""
 
 
 def sections(term: Term) -> dict[str, str]:
@@ -117,7 +119,14 @@ def _instead(word: str) -> tuple[str, ...]:
 
 
 def _is_about(term: Term, word: str) -> bool:
-    """Whether a word, or some words, stand in its name or among what others say for it."""
+    """Whether a word, or some words, stand in its name or among what others say for it, or begin
+    its name.
+    """
     ideas = (idea for idea, _ in term.expresses)
     texts = (term.name, *term.also, *ideas, _of_docstring(term).get("Related", ""))
-    return any(is_part(word, text) for text in texts)
+    return any(is_part(word, text) for text in texts) or _begins(term.name, word)
+
+
+def _begins(name: str, word: str) -> bool:
+    """Whether a name begins with some letters, enough to tell."""
+    return len(word) >= LEAST_LETTERS and name.startswith(word.casefold())
