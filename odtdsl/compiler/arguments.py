@@ -59,8 +59,8 @@ class Arguments:
 
     # ---- terms
 
-    def apply(self, expr: ast.Name | ast.Call) -> tuple[Apply, Kind]:
-        """A term with its arguments, and the kind of its value."""
+    def apply(self, expr: ast.Name | ast.Call, *, of_groups: bool = False) -> tuple[Apply, Kind]:
+        """A term with its arguments, and the kind of its value; `of_groups`: inside `gap`."""
         name = expr.name if isinstance(expr, ast.Name) else expr.function
         given = () if isinstance(expr, ast.Name) else expr.args
         if not self._is_term(expr, name):
@@ -83,6 +83,8 @@ class Arguments:
                     of = self._measure(arg)
                 elif param is Param.BY:
                     args += self._by(arg)
+                elif param is Param.LABEL and self._group_for_class(arg):
+                    raise self._no_class(name, arg, of_groups=of_groups)
                 else:
                     args.append(self._arg(param, arg))
             except StatementError:
@@ -231,6 +233,33 @@ class Arguments:
         if not isinstance(given, ast.Name) or given.name in namespace.target.names:
             return False
         return given.name in namespace.group_names
+
+    def _group_for_class(self, given: ast.Expr) -> bool:
+        """Whether a group stands where a class must."""
+        if not isinstance(given, ast.Name) or given.name in self.namespace.lets:
+            return False
+        is_choice = self._labels_are_columns and given.name in self.namespace.target.classes
+        return self._names_group(given) and not is_choice
+
+    def _no_class(self, term: str, group: ast.Expr, *, of_groups: bool) -> StatementError:
+        target = self.namespace.target
+        named = target.classes[-1 if target.positive is None else target.positive]
+        shown = expr_to_text(group)
+        if self._labels_are_columns:
+            label = name_text(str(named))
+        else:
+            label = f'"{named}"' if isinstance(named, str) else str(named)
+        what = "choice" if self._labels_are_columns else "class"
+        return self.reporter.error(
+            "T102",
+            f"expected a {what}, but {coded(shown)} is a group of rows",
+            group,
+            helps=(
+                f"name the {what}, as in {coded(f'{term}({label})')}"
+                if of_groups
+                else f"name the {what} before the group: {coded(f'{term}({label}, {shown})')}",
+            ),
+        )
 
     def _check_threshold(self, term: Term, args: Sequence[Arg], at: ast.Node) -> None:
         if term.kind is not Kind.THRESHOLD:
@@ -394,7 +423,7 @@ class Arguments:
     def _measure(self, expr: ast.Expr) -> Apply:
         if not isinstance(expr, ast.Name | ast.Call):
             raise self.reporter.error("T226", 'expected a measure such as `rate("yes")`', expr)
-        apply, kind = self.apply(expr)
+        apply, kind = self.apply(expr, of_groups=True)
         if not BY_NAME[apply.term].takes_group or kind not in (
             Kind.SHARE,
             Kind.ROW_COUNT,
