@@ -183,7 +183,7 @@ class OutputFronts {
   struct RootCut {  // of a tree of three levels
     OutputPairs::Column column;
     std::size_t place;
-    Split split;
+    Split split{};
     double least = 0;  // what such trees lose at least, with prices
   };
   void sum_sides(const OutputNode& node, const RootCut& cut, bool measured);
