@@ -140,6 +140,9 @@ def test_a_back_end_is_added_by_its_class_and_an_entry() -> None:
         odtdsl.solve(SPEC.replace("depth <= 1", "leaves <= 2"), frame=ROWS, using="toy")
     with pytest.raises(OdtError, match="`order` is an option of `toy`, not of `exact`"):
         back_end("exact", variant(order="down"))
+    for call in (odtdsl.solve, odtdsl.plan):
+        with pytest.raises(OdtError, match="`order` is an option of `toy`, not of `auto`"):
+            call(SPEC, frame=ROWS, using="auto", options={"order": "down"})
     assert {one.name: one.state for one in health.examine()}["back end toy"] == "ok"
 
 

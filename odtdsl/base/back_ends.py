@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from odtdsl.base.diagnostics.model import error
+from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.base.diagnostics.suggest import closest
 from odtdsl.base.modules import loaded
 
@@ -382,14 +382,29 @@ class Variant:
             U302: they are another's.
         """
         for name, _ in self.given:
-            owner = _owner(name)[0].name
-            if owner != back_end:
-                raise error(
-                    "U302",
-                    f"`{name}` is an option of `{owner}`, not of `{back_end}`",
-                    helps=(f'use `{owner}` (`--using {owner}`, in Python `using="{owner}"`)',),
-                )
+            if _owner(name)[0].name != back_end:
+                raise self._anothers(name, back_end)
         return dict(self.given)
+
+    def asked(self, back_end: str | None) -> str | None:
+        """The back end that users ask for: the one they name, else that of the options.
+
+        Raises
+        ------
+        OdtError
+            U302: they name `auto`, which may choose one without these options.
+        """
+        if back_end == AUTO and self.given:
+            raise self._anothers(self.given[0][0], AUTO)
+        return back_end or self.owner
+
+    def _anothers(self, name: str, back_end: str) -> OdtError:
+        owner = _owner(name)[0].name
+        return error(
+            "U302",
+            f"`{name}` is an option of `{owner}`, not of `{back_end}`",
+            helps=(f'use `{owner}` (`--using {owner}`, in Python `using="{owner}"`)',),
+        )
 
 
 def variant(options: Mapping[str, Value] | None = None, /, **named: Value | None) -> Variant:

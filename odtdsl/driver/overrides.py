@@ -58,6 +58,6 @@ def overridden(options: Options, overrides: Overrides) -> tuple[Options, Variant
     given: dict[str, Any] = {
         name: value for name, value in overrides.items() if value is not None and name != "variant"
     }
-    if variant.owner is not None:
-        given.setdefault("backend", variant.owner)
+    if (backend := variant.asked(given.get("backend"))) is not None:
+        given["backend"] = backend
     return replace(options, **given), variant

@@ -115,7 +115,7 @@ def plan(
     """
     core = normalize(analysis.rows)
     options = analysis.problem.options
-    choice = choose(core, backend or variant.owner or options.backend)
+    choice = choose(core, variant.asked(backend) or options.backend)
     sizes: tuple[tuple[tuple[str, int], ...], ...] = ()
     if choice.name is not None:
         engine = back_end(choice.name, variant, options)
