@@ -53,6 +53,17 @@ def code_of(caught: pytest.ExceptionInfo[odt.OdtError]) -> str:
     return caught.value.diagnostics[0].code
 
 
+def test_more_time_is_not_proposed_where_a_back_end_gave_up_by_itself() -> None:
+    rules = ["forall leaf: size >= 5"]
+    X = np.arange(4.0)[:, None]
+    for backend in ("greedy", "draws"):
+        with pytest.raises(odt.OdtError) as caught:
+            odt.OptimalTreeClassifier(rules, max_depth=2, backend=backend).fit(X, [0, 1, 0, 1])
+        (one,) = caught.value.diagnostics
+        assert one.code == "U608"
+        assert one.helps == ('another back end (`backend="auto"`) or looser rules may help',)
+
+
 def test_frames_of_every_kind_give_one_tree() -> None:
     X, y = visits()
     tree = Tree(max_depth=3, objective="error_rate then leaves").fit(X, y)

@@ -22,7 +22,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from odtdsl.base.back_ends import proves
+from odtdsl.base.back_ends import gives_up, proves
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.datasets.table import IntArray
 from odtdsl.driver.overrides import Overrides
@@ -354,7 +354,13 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
                     f"{result.seconds:.1f} s"
                 ),
                 notes=("infeasibility is not proven, so there may be one",),
-                helps=("raise `time_limit`, or relax the rules or the skeleton",),
+                helps=(
+                    (
+                        'another back end (`backend="auto"`) or looser rules may help'
+                        if gives_up(result.backend)
+                        else "raise `time_limit`, or relax the rules or the skeleton"
+                    ),
+                ),
             )
         awaited = (awaited and proves(result.backend)) or result.interrupted
         if result.status == "feasible" and awaited:
