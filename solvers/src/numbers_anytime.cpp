@@ -181,10 +181,15 @@ std::vector<NumberAnytime::Cut> NumberAnytime::cuts(const View& view, std::size_
       if (best.place > 0) found.push_back(best);
     }
   }
-  control_.poll(n * data_.features * data_.targets);
+  control_.poll(scan_work(n));
   std::stable_sort(found.begin(), found.end(),
                    [](const Cut& a, const Cut& b) { return a.score < b.score; });
   return found;
+}
+
+// Medians are followed by lists in both directions, which takes about eight times as long as sums.
+std::uint64_t NumberAnytime::scan_work(std::size_t n) const {
+  return n * data_.features * (data_.targets + 7 * losses_.sorted_targets());
 }
 
 // The best split of a side from the best one of each feature. Under rules on outputs the loss of
@@ -270,7 +275,7 @@ void NumberAnytime::sides(const View& view, const Cut& cut, Side (&out)[2]) {
     }
     settle(out[k], best, state, rows, count[k]);
   }
-  control_.poll(n * data_.features * (data_.targets + 1));
+  control_.poll(scan_work(n) + n * data_.features);
 }
 
 NumberAnytime::Ptr NumberAnytime::tree_of(const Side& side) const {
@@ -541,21 +546,26 @@ bool NumberAnytime::run(double target, const SharedTree<double>* others) {
     return done();
   }
   reprice();
-  const std::uint64_t work = control_.work();
+  const std::uint64_t work = control_.work(), began = Control::own_work();
   if (!done()) offer(polish(root, top, look(root, top, 3, 6, cap_)));
   if (!done() && control_.work() - work < kCheap)
     offer(polish(root, top, look(root, top, 4, 12, kAll)));
   if (!done()) offer(polish(root, top, now_));
+  std::uint64_t improved_at = Control::own_work() - began;
   for (std::uint64_t k = 1; !done(); ++k) {
     double value = best_;
     Plan plan;
     if (others && others->take(value, plan)) offer(read(root, top, plan, 0));
     if (k % 16 == 0) reprice();
+    const double last = best_;
     const int height =
         depth_ == 3 || dice_.real() < 0.5
             ? 3
             : 3 + static_cast<int>(dice_.below(static_cast<std::size_t>(depth_ - 2)));
     offer(move(root, top, now_, height));
+    const std::uint64_t spent = Control::own_work() - began;
+    if (best_ < last) improved_at = spent;
+    if (control_.turns && depth_ <= 4) control_.turns->favour_proof(spent, improved_at);
     control_.poll(root.rows);  // a move may find nothing to look at
     control_.check();
   }
