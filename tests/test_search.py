@@ -194,6 +194,20 @@ def test_it_looks_ahead_as_soon_as_growth_does(
         assert values[1] <= values[0] * (1 + TOLERANCE)
 
 
+def test_under_rules_on_the_whole_tree_it_searches_before_it_proves() -> None:
+    text = (
+        "data frame target y: number drop z group g = x2 <= 0 tree depth <= 5 minimize mse"
+        " rule g: mse(g) <= 1.2"
+    )
+    for seed in range(2):
+        core = normalize(parse(text).analyse(frame=exclusive(250, seed, 0.1)).rows)
+        grown = back_end("greedy").solve(core, Limits(), None, None)
+        found = back_end("exact").solve(core, Limits(steps=5), None, None)
+        assert grown.model is not None
+        assert found.model is not None
+        assert values_of(core, found.model)[0] <= values_of(core, grown.model)[0]
+
+
 def test_limits_of_leaves_and_features_that_must_be_used_hold() -> None:
     frame = hard(seed=9)
     text = spec(6, "using search(steps = 40)", "minimize errors", ", leaves <= 9")

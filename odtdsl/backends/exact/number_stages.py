@@ -40,6 +40,9 @@ from odtdsl.problem.ir.raw import RawTree
 from odtdsl.problem.ir.regression import TOLERANCE
 from odtdsl.problem.outputs.leaves import fitted
 
+FEW_LEVELS, FIRST_STEPS = 3, 30
+"""Deeper trees are searched for so many steps before they are proven."""
+
 
 class StagedSearch(RegressionSearch):
     """One solve under rules on the whole tree: a search per stage."""
@@ -107,10 +110,6 @@ class StagedSearch(RegressionSearch):
         assert self.rules is not None
         goal = None if stage is self.stage or stage is None else stage
         leaves = most_leaves(self.core, self.depth)
-        if goal is None and (free := self._free(leaves)) is not None and free.tree is not None:
-            self.counters.update(dict(free.counters))
-            if self._admitted(free.tree):
-                return free.tree, StageOutcome(value=free.value, bound=free.bound, proven=True)
         model = TreeModel(self.core, self.rules, (*of_tree(self.core), *self.fixed), goal)
         if not model.possible:
             return None
@@ -118,6 +117,12 @@ class StagedSearch(RegressionSearch):
             model.price(priced, float(self.unit))
         self.native_model = model.native()
         self.native_rules = self.rules.native()  # it has the sums of the model
+        if goal is None and self.limits.proves and self.depth > FEW_LEVELS:
+            self._begun()
+        if goal is None and (free := self._free(leaves)) is not None and free.tree is not None:
+            self.counters.update(dict(free.counters))
+            if self._admitted(free.tree):
+                return free.tree, StageOutcome(value=free.value, bound=free.bound, proven=True)
         found = self._found(goal)
         self.counters.update(found.counters)
         self.interrupted = self.interrupted or found.interrupted
@@ -142,11 +147,20 @@ class StagedSearch(RegressionSearch):
             bound = min(value, bound if self.relaxed is None else max(bound, self.relaxed))
         return tree, StageOutcome(value=value, bound=bound, proven=False)
 
-    def _found(self, goal: StageForm | None) -> engine.NumberAnswer:
+    def _begun(self) -> None:
+        """What the search for good trees finds in some work, to begin from; none runs beside."""
+        steps = self.limits.steps or FIRST_STEPS
+        found = self._found(None, replace(self.limits, proves=False, steps=steps, ledger=None))
+        self.interrupted = self.interrupted or found.interrupted
+        if found.tree is not None:
+            self.starts.append(fitted(self.core, to_raw(self.core, self.features, found.tree)))
+
+    def _found(self, goal: StageForm | None, limits: Limits | None = None) -> engine.NumberAnswer:
+        limits = limits or self.limits
         most = None if self.upper is None else float((self.upper - self._rest(0)) / self.unit)
         return engine.solve_outputs(
             self._of_vectors(self.leaves),
-            self.limits.of_engine(gap=goal is None and len(self.core.objective) == 1),
+            limits.of_engine(gap=goal is None and len(self.core.objective) == 1),
             leaf_rows=least_leaf_rows(self.core),
             start=self._start(most_leaves(self.core, self.depth)),
             upper_bound=most,
