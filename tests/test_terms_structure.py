@@ -12,6 +12,7 @@ import pytest
 from random_specs import SHARES
 
 import odtdsl
+from docs import proofs
 from odtdsl.base.source import Source
 from odtdsl.language.parser import parse
 from odtdsl.problem.terms import library
@@ -31,6 +32,15 @@ def test_every_term_is_one_file_of_the_library() -> None:
 
 def test_every_term_has_a_place_of_its_own_in_the_reference() -> None:
     assert len({term.place for term in TERMS}) == len(TERMS)
+
+
+def test_every_term_has_a_rule_in_the_table_of_who_proves_it() -> None:
+    for term in TERMS:
+        for scope in term.scopes:
+            assert term.name in proofs.RULES[scope.value], (
+                f"docs/reference/support.md would leave out `{term.name}`: write a rule with it, for"
+                f" the scope {scope.value}, in docs/proofs.py, and run `python -m docs.generate`"
+            )
 
 
 def test_no_two_terms_are_called_the_same_by_others() -> None:
