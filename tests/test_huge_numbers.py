@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import odtdsl
 from odtdsl.interfaces.cli.main import app
 
 pytestmark = pytest.mark.usefixtures("few_starts")
@@ -57,3 +58,21 @@ def test_no_command_warns_in_the_words_of_numpy(
         assert ran.exit_code in range(5), (command, ran.output)
         solved = solved or Path("t.json").exists()
     assert solved == (name not in ("planes", "numbers"))
+
+
+def test_weights_in_whose_sums_others_drown_are_refused_for_numbers() -> None:
+    rows = {"a": list(range(12)), "y": [0.0, 1.0] * 6}
+    spec = "data frame target y: number weight w tree depth <= 2 minimize mse"
+    for large, refused in ((1e14, False), (4e14, True)):
+        frame = {**rows, "w": [large, 1.0] * 6}
+        if refused:
+            with pytest.raises(odtdsl.OdtError, match="D161"):
+                odtdsl.solve(spec, frame=frame)
+        else:
+            assert odtdsl.solve(spec, frame=frame).status == "optimal"
+
+
+def test_any_whole_number_of_trees_may_be_asked_for() -> None:
+    frame = {"a": [1, 2, 3], "y": ["n", "p", "n"]}
+    spec = odtdsl.parse("data frame target y tree depth <= 2 minimize errors")
+    assert spec.alternatives(frame=frame, most=10**30).complete

@@ -56,6 +56,10 @@ STOPPED: dict[Stopped, str] = {
 """Why a list is not complete, in words."""
 
 
+MOST = 2**62
+"""More trees than are ever listed."""
+
+
 def at_least_one(most: int) -> int:
     """How many trees to list.
 
@@ -66,7 +70,7 @@ def at_least_one(most: int) -> int:
     """
     if most < 1:
         raise error("U313", f"`{most}` is not a number of trees", helps=("write 1 or more",))
-    return most
+    return min(most, MOST)
 
 
 # ---- the answer

@@ -23,6 +23,7 @@ class NumberTarget(TargetPart):
     """Columns of numbers, which may lie on a grid."""
 
     called: ClassVar = "a number target"
+    most_of_weights: ClassVar = 10**14  # losses are differences of sums
     terms: ClassVar = frozenset({"number"})
 
     def declare(
