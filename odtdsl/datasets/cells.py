@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from odtdsl.base import engine
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error, shortened
 from odtdsl.base.limits import READING, looking
 from odtdsl.datasets.numerals import PLAIN, Numerals
@@ -205,7 +204,7 @@ def column_from_numbers(
     else:
         numbers = values.astype(np.float64)
     written = Numbers(values) if writing is None else writing
-    if absent is None and not marks.texts and engine.all_finite(numbers):  # the usual case
+    if absent is None and not marks.texts and np.isfinite(numbers).all():  # the usual case
         none = np.zeros(len(numbers), dtype=np.bool_)
         return RawColumn(name=name, numbers=numbers, writing=written, missing=none, by_value=True)
     missing: BoolArray = np.isnan(numbers) | np.isin(numbers, marks.numbers)
