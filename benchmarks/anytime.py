@@ -6,7 +6,8 @@ Each run is `odtdsl.driver.pipeline.solve` of a spec with one thread in a proces
 the frame to the answer; what is imported, ours and the peers', is imported before. It is stopped by
 processor time; what it had at an earlier limit is read from its timeline. `--out` keeps every run
 in a file and takes from it those that it has, so that hours of runs can be made in parts, side by
-side. `--docs` puts the tables into `docs/explanation/exact-measured.md`.
+side. `--turns 9` compares small cases, where one run says little. `--docs` puts the tables into
+`docs/explanation/exact-measured.md`.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ LIMITS = (1.0, 3.0, 10.0, 60.0)
 DEPTHS = (3, 4, 5, 6, 7, 8)
 CRITERIA = {"classes": ("gini", "entropy"), "numbers": ("squared_error",)}
 CLASSES = (*sets.CONTINUOUS, "pima", "heart", "haberman", "german-credit", "noise")
+SHORT = (("bank", 5), ("bank", 6), ("bank", 7), ("bank", 8), ("raisin", 8), ("heart", 8))
+"""Cases of classes that are proven about as soon as they are read."""
 NUMBERS = ("diabetes", "friedman", "scores", "class", "waves", "steps")
 
 
@@ -347,6 +350,29 @@ def measure(args: argparse.Namespace) -> None:
         table.publish()
 
 
+def in_turns(args: argparse.Namespace) -> None:
+    """The gap integrals of small cases, which one run does not tell apart: many runs, in turns."""
+    sides = (args.using, *args.peers)
+    told = [f"{who}{also}" for who in sides for also in ("", ", least")]
+    table = Table("anytime-turns", ("set", "depth", *told))
+    for name, depth in problems(args) if args.sets else SHORT:
+        asked = {"kind": args.kind, "name": name, "depth": depth, "limit": args.limit, "seed": 0}
+        curves: dict[str, list[Curve]] = {who: [] for who in sides}
+        for turn in range(args.turns):
+            for who in sides[:: -1 if turn % 2 else 1]:
+                curves[who].append(run({**asked, "using": who}, None))
+        best = min(curve.at(1e9) for each in curves.values() for curve in each)
+        lasted = [[1000 * c.integral(best, args.limit) for c in curves[who]] for who in sides]
+        cells = [value for each in lasted for value in (np.median(each), min(each))]
+        table.add(name, depth, *(f"{cell:.2f}" for cell in cells))
+    table.note(
+        f"Primal gap integrals in milliseconds of processor from the frame on: medians of"
+        f" {args.turns} runs each, in turns, and the least."
+    )
+    if args.docs:
+        table.publish()
+
+
 def main() -> None:
     """Measure one kind of target."""
     if sys.argv[1:] == ["--child"]:
@@ -366,9 +392,11 @@ def main() -> None:
         "--peers", type=lambda text: text.split(","), default=[], help=", ".join(PEERS)
     )
     parser.add_argument("--using", default="auto")
+    parser.add_argument("--turns", type=int, help="runs of each side, in turns, of small cases")
     parser.add_argument("--out", type=Path, help="a file that keeps the runs, as lines of JSON")
     parser.add_argument("--docs", action="store_true", help="put the table into the page")
-    measure(parser.parse_args())
+    args = parser.parse_args()
+    (in_turns if args.turns else measure)(args)
 
 
 if __name__ == "__main__":
