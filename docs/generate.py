@@ -183,7 +183,8 @@ def support() -> Iterator[str]:
     from odtdsl.base.back_ends import ENTRIES
     from odtdsl.problem.ir.forms import Form
 
-    searches = " and ".join(f"`{name}`" for name, entry in ENTRIES.items() if not entry.proves)
+    *most, last = (f"`{name}`" for name, entry in ENTRIES.items() if not entry.proves)
+    searches = f"{', '.join(most)} and {last}" if most else last
     yield from (
         "# What each back end expresses",
         "",
