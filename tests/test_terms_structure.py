@@ -38,8 +38,8 @@ def test_every_term_has_a_rule_in_the_table_of_who_proves_it() -> None:
     for term in TERMS:
         for scope in term.scopes:
             assert term.name in proofs.RULES[scope.value], (
-                f"docs/reference/support.md would leave out `{term.name}`: write a rule with it, for"
-                f" the scope {scope.value}, in docs/proofs.py, and run `python -m docs.generate`"
+                f"docs/reference/support.md would leave out `{term.name}`: write a rule with it,"
+                f" for the scope {scope.value}, in docs/proofs.py, and run `python -m docs.generate`"
             )
 
 
