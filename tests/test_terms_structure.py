@@ -39,7 +39,7 @@ def test_every_term_has_a_rule_in_the_table_of_who_proves_it() -> None:
         for scope in term.scopes:
             assert term.name in proofs.RULES[scope.value], (
                 f"docs/reference/support.md would leave out `{term.name}`: write a rule with it,"
-                f" for the scope {scope.value}, in docs/proofs.py, and run `python -m docs.generate`"
+                f" for the scope {scope.value}, in docs/proofs.py; run `python -m docs.generate`"
             )
 
 
