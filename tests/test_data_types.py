@@ -91,6 +91,15 @@ def test_numbers_encode_as_they_are() -> None:
     assert found.name == "f"
 
 
+def test_cells_of_other_rows_leave_numbers() -> None:
+    raw = column(1.5, None, "12 mg", 2)
+    declared = ColumnType(name="f", kind="number")
+    found = encode(raw.take(np.array([3, 1, 0])), declared)
+    assert np.array_equal(found.numbers, [2, math.nan, 1.5], equal_nan=True)
+    taken = raw.take(np.array([0, 1, 2])).take(np.array([2, 1]))
+    assert "row 2 (counted from 0) contains `12 mg`" in refused(encode, taken, declared).message
+
+
 def test_a_number_column_with_other_cells_is_refused() -> None:
     raw = column(1, None, "?", "inf", "?", "many", 5)
     diagnostic = refused(encode, raw, ColumnType(name="f", kind="number"))

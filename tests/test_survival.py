@@ -288,6 +288,11 @@ def test_cells_out_of_place(cells: dict[str, list[Any]], code: str) -> None:
     assert [one.code for one in caught.value.diagnostics] == [code]
 
 
+def test_a_rule_on_losses_needs_an_event_too() -> None:
+    with pytest.raises(OdtError, match="D230"):
+        odtdsl.parse(HEAD + " rule f: survival_loss <= 0.1").solve(frame=FRAME | {"d": [0] * 8})
+
+
 def test_events_at_one_time_are_told() -> None:
     result = odtdsl.parse(HEAD).solve(frame=FRAME | {"t": [4] * 8})
     assert [one.code for one in result.warnings] == ["D231"]

@@ -92,6 +92,8 @@ class RawColumn:
         Texts that are missing because they read as the number of an `na` mark (`09` under `9`).
     numerals
         How its source writes numbers.
+    places
+        int64, shape (n_rows,): which rows of the source these are; None for all of them.
     """
 
     name: str
@@ -104,6 +106,11 @@ class RawColumn:
     blanks: tuple[str, ...] = ()
     marked: tuple[str, ...] = ()
     numerals: Numerals = PLAIN
+    places: IntArray | None = None
+
+    def place(self, row: int) -> int:
+        """Which row of the source it is."""
+        return row if self.places is None else int(self.places[row])
 
     @cached_property
     def texts(self) -> ObjectArray:
@@ -132,6 +139,7 @@ class RawColumn:
             numbers=None if self.numbers is None else self.numbers[rows],
             writing=self.writing.take(rows),
             missing=self.missing[rows],
+            places=rows if self.places is None else self.places[rows],
         )
 
 

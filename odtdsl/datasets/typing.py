@@ -137,17 +137,18 @@ def _numbers(raw: RawColumn) -> FloatArray:
     if raw.numbers is not None:
         return raw.numbers
     texts: list[str | None] = raw.texts.tolist()
+    read = [math.nan if text is None else _number(text, raw.numerals) for text in texts]
     wrong = [
-        (row, text)
-        for row, text in enumerate(texts)
-        if text is not None and not _is_number(text, raw.numerals)
+        (row, text) for row, text in enumerate(texts) if text is not None and read[row] is None
     ]
+    if not wrong:  # what is no number stands in rows that were not taken
+        return np.array(read, dtype=np.float64)
     row, text = wrong[0]
     cells = list(dict.fromkeys(f"`{shortened(cell)}`" for _, cell in wrong))
     listed = ", ".join(cells[:_SHOWN]) + (", ..." if len(cells) > _SHOWN else "")
     raise error(
         "D141",
-        f"column `{raw.name}` is declared a number, but {row_place(row)} contains "
+        f"column `{raw.name}` is declared a number, but {row_place(raw.place(row))} contains "
         f"`{shortened(text)}`",
         notes=(f"{len(wrong)} of {len(texts)} cells are not finite numbers: {listed}",),
         helps=(
@@ -170,10 +171,10 @@ def _of_texts(raw: RawColumn, wrong: tuple[str, ...]) -> tuple[str, ...]:
     return (f"to read the dates as days, add `{written}` to the data statement",)
 
 
-def _is_number(text: str, numerals: Numerals) -> bool:
+def _number(text: str, numerals: Numerals) -> float | None:
     plain = numerals.plain(text)
     number = None if plain is None else number_of(plain)
-    return number is not None and math.isfinite(number)
+    return number if number is not None and math.isfinite(number) else None
 
 
 def _check_step(raw: RawColumn, numbers: FloatArray, step: Fraction | None) -> None:
@@ -187,7 +188,7 @@ def _check_step(raw: RawColumn, numbers: FloatArray, step: Fraction | None) -> N
         "D145",
         (
             f"column `{raw.name}` has values that are not multiples of its step {step}: "
-            f"{row_place(int(rows[0]))} contains `{raw.texts[rows[0]]}`"
+            f"{row_place(raw.place(int(rows[0])))} contains `{raw.texts[rows[0]]}`"
         ),
         notes=(f"{len(rows)} of {len(numbers)} cells are not multiples of {step}",),
         helps=("use a smaller step, or leave it out",),
@@ -231,7 +232,7 @@ def _merged(raw: RawColumn, one: str, other: str) -> OdtError:
         "D146",
         f"the numbers `{one}` and `{other}` of column {name} are different, but equal as float64",
         notes=(
-            f"they are in {row_place(first)} and in {row_place(second)}",
+            f"they are in {row_place(raw.place(first))} and in {row_place(raw.place(second))}",
             "numbers are distinguished to about 16 digits",
         ),
         helps=(
@@ -286,8 +287,8 @@ def _unclear(raw: RawColumn, text: str, levels: Sequence[str]) -> OdtError:
     return error(
         "D147",
         (
-            f"column `{raw.name}` contains the number {text} in {row_place(row)}, but {listed} "
-            "are different values that all read as this number"
+            f"column `{raw.name}` contains the number {text} in {row_place(raw.place(row))}, but "
+            f"{listed} are different values that all read as this number"
         ),
         helps=("pass the column as texts, written exactly like the values",),
     )
@@ -303,7 +304,7 @@ def _check_closed(raw: RawColumn, codes: IntArray, column_type: ColumnType) -> N
         "D142",
         f"column `{raw.name}` contains {listed}, which is not among its declared values",
         notes=(
-            f"first in {row_place(int(rows[0]))}; {len(rows)} of {len(codes)} cells",
+            f"first in {row_place(raw.place(int(rows[0])))}; {len(rows)} of {len(codes)} cells",
             f"declared: {', '.join(f'`{level}`' for level in column_type.levels)}",
         ),
         helps=(

@@ -101,7 +101,7 @@ def cumulative_hazards(times: FloatArray, events: FloatArray, weights: FloatArra
     """As `hazards`, of times, events and weights of rows."""
     at, risk, came = _steps(times, events, weights)
     summed = np.cumsum(came / risk)
-    least = min(1 / (len(times) + 1), *summed[summed > 0][:1])
+    least = min([1 / (len(times) + 1), *summed[summed > 0][:1]])
     places = np.searchsorted(at, times, side="right")
     found: FloatArray = np.maximum(np.append(0.0, summed)[places], least)
     return found
