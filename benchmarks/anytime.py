@@ -39,6 +39,8 @@ CLASSES = (*sets.CONTINUOUS, "pima", "heart", "haberman", "german-credit", "nois
 SHORT = (("bank", 5), ("bank", 6), ("bank", 7), ("bank", 8), ("raisin", 8), ("heart", 8))
 """Cases of classes that are proven about as soon as they are read."""
 NUMBERS = ("diabetes", "friedman", "scores", "class", "waves", "steps")
+SHORT = (0.05, 0.1, 0.3)
+"""Limits of `--short`, at which `greedy` is taken at the same moment."""
 
 
 def table_of(name: str) -> tuple[Array, Array]:
@@ -60,6 +62,10 @@ def table_of(name: str) -> tuple[Array, Array]:
         case "waves":
             x = rng.uniform(size=(3000, 6)).round(3)
             return x, np.sin(8 * x[:, 0]) * x[:, 1] + np.cos(9 * x[:, 2]) + rng.normal(size=3000)
+        case "exclusive":  # neither feature says anything by itself
+            x = rng.normal(size=(800, 4))
+            odd = (x[:, 0] > 0) ^ (x[:, 1] > 0.3) ^ (rng.random(800) < 0.1)
+            return x, (3 * odd + x[:, 0] * x[:, 1]).round(3)
         case "steps":
             x = rng.integers(0, 40, size=(2000, 8)).astype(float)
             return x, (x[:, 0] > x[:, 1]) * 5.0 + (x[:, 2] % 10) + rng.normal(size=2000)
@@ -270,7 +276,7 @@ def problems(args: argparse.Namespace) -> Iterator[tuple[str, int]]:
 
 def measure(args: argparse.Namespace) -> None:
     """Values at each limit beside CART and growth; then what is worse than it should be."""
-    limits = [limit for limit in LIMITS if limit <= args.limit]
+    limits = [limit for limit in (SHORT if args.short else LIMITS) if limit <= args.limit]
     shown = "{:.0f}" if args.kind == "classes" else "{:.4g}"
     table = Table(
         f"anytime-{args.kind}",
@@ -291,7 +297,8 @@ def measure(args: argparse.Namespace) -> None:
     for name, depth in problems(args):
         x, y = loaded.setdefault(name, table_of(name))
         asked = {"kind": args.kind, "name": name, "depth": depth, "limit": limits[-1], "seed": 0}
-        grown = run({**asked, "using": "greedy", "limit": 600.0}, args.out).at(1e9)
+        growth = run({**asked, "using": "greedy", "limit": 600.0}, args.out)
+        grown = growth.at(1e9)
         other = cart(args.kind, x, y, depth)
         curves = [
             run({**asked, "using": args.using, "seed": seed}, args.out)
@@ -328,11 +335,12 @@ def measure(args: argparse.Namespace) -> None:
         for who, curve in others.items():
             if integral > curve.integral(best, limits[-1]):
                 worse.append(f"{name} {depth}: the primal gap integral of {who} is less")
-        first = 10.0 if len(y) > 100_000 else 1.0
+        first = 10.0 if len(y) > 100_000 else SHORT[0] if args.short else 1.0
         for limit in limits:
             if limit < first:
                 continue
-            for who, value in (("CART", other), ("greedy", grown)):
+            by_then = growth.at(limit) if args.short else grown
+            for who, value in (("CART", other), ("greedy", by_then)):
                 if values[limit] > value * (1 + 1e-9):
                     worse.append(
                         f"{name} {depth} at {limit:g} s: {values[limit]:g}, {who} {value:g}"
@@ -382,12 +390,13 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("kind", choices=["classes", "numbers"])
-    parser.add_argument("--sets", type=lambda text: text.split(","))
+    parser.add_argument("--sets", type=lambda text: text.split(","), help="`exclusive` too")
     parser.add_argument(
         "--depths", type=lambda text: [int(w) for w in text.split(",")], default=list(DEPTHS)
     )
     parser.add_argument("--limit", type=float, default=10.0, help="seconds of processor")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--short", action="store_true", help="limits of .05, .1 and .3 s")
     parser.add_argument(
         "--peers", type=lambda text: text.split(","), default=[], help=", ".join(PEERS)
     )
