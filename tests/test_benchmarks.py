@@ -404,3 +404,11 @@ def test_what_counts_as_agreement(
     else:
         with pytest.raises(AssertionError):
             peers.agree("case", ours, theirs)
+
+
+def test_each_fault_to_plant_is_an_edit_of_one_place() -> None:
+    """Sources change: a fault that is no longer found would stop `benchmarks/planted.py`."""
+    from planted import all_faults, edited
+
+    assert len(all_faults()) > 80
+    assert all("odt_planted ==" in text for text in edited().values())

@@ -91,8 +91,8 @@ FAULTS = (
     Fault(
         "a node is given up one step too early",
         SEARCH_IMPL,
-        "  if (lower >= upper) {\n    ++counters.pruned_lower;",
-        "  if (lower + FAULT >= upper) {\n    ++counters.pruned_lower;",
+        "problem.leaf_price);\n  if (lower >= upper) {",
+        "problem.leaf_price);\n  if (lower + FAULT >= upper) {",
     ),
     Fault(
         "a leaf is taken where one more error would have to be saved",
@@ -207,8 +207,8 @@ FAULTS = (
     Fault(
         "a box around bounds one inside by two more than it may",
         NEAR_BOXES,
-        "if (around != kNone) bound = std::max(bound, load + around);",
-        "if (around != kNone) bound = std::max(bound, load + around + 2 * FAULT);",
+        "if (around != kLowest) bound = std::max(bound, load + around);",
+        "if (around != kLowest) bound = std::max(bound, load + around + 2 * FAULT);",
     ),
     Fault(
         "cuts of a box around bound those of one inside as they are",
