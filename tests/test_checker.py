@@ -96,7 +96,7 @@ def test_an_audit_runs_no_code_of_terms_masks_or_back_ends() -> None:
     assert result.tree is not None
     ran = _called(result.tree, spec.analyse())
     allowed = {"problem/ir/expr", "problem/ir/problem"}
-    allowed |= {"base/tasks", "tasks/classes/audit", "tasks/classes/leaf"}
+    allowed |= {"base/modules", "base/tasks", "tasks/classes/audit", "tasks/classes/leaf"}
     predictors = ("leaves", "predictor", "structure", "tree", "validation")
     allowed |= {f"predictors/{name}" for name in predictors}
     values = ("auditor/", "datasets/")

@@ -328,10 +328,11 @@ void TreeGraph<R>::join(GraphNode& n, const Cut& cut, int left, int right, Loss 
     least[s] = split.side[s]->least();
     if (least[s] + least[1 - s] > room) return;
   }
+  constexpr std::size_t kEach = 50, kOften = 256;  // to find one takes as long as so many rows
   std::size_t made = 0;
   pairs(split, budget, [&](const Class& l, const Class& r, TreeKey key) {
     counts[std::move(key)] += l.count * r.count;
-    ++made;
+    if (++made % kOften == 0) control_.poll(kEach * kOften);
   });
   if (listing_.collapse)
     idle_pairs(split, [&](TreeKey key) {
