@@ -66,6 +66,9 @@ def back_end(analysis: Analysis, wish: str | None) -> str:
             helps=(f"write `--using {prover}` or `--using {CERTIFIER}`, or omit `--using`",),
         )
     core = normalize(analysis.rows)
+    if named == AUTO and core.targets is not None:  # of numbers `sat` writes none
+        covered.require_covered(core)
+        return CERTIFIER
     by_depth = isinstance(core.objective[0], DepthStage)
     if named == AUTO and not by_depth and not covered.uncovered(core):
         return CERTIFIER
