@@ -217,6 +217,7 @@ def test_rename_gives_no_name_that_means_something_already(old: str, new: str) -
 
 NOT_MENDED = {
     ("choice_unreadable", "by loss"): "the columns of the choice are to be filled in first",
+    ("group_for_class", '"nobody"'): "no class is called so",
     ("misspelt_statement", "rule"): "the next statement, until then unread, is wrong as well",
     ("regression_wrong", "mse"): "a loss of the whole model, but the rule is about leaves",
     ("skeleton_bounds", "rule large: depth >= 3"): "the bound has to go from the skeleton as well",
@@ -273,6 +274,7 @@ def test_every_text_that_a_message_says_to_write_has_a_quick_fix(
         ("rule a: forall path: errors <= 3", "Remove `forall path`", "rule a: errors <= 3"),
         ('group g = age > "60"', "Write `60`", "group g = age > 60"),
         ('group g = sex < "male"', "Write `!=`", 'group g = sex != "male"'),
+        ('rule a: recall("yes") >= 80', "Write `80%`", 'rule a: recall("yes") >= 80%'),
     ],
 )
 def test_a_quick_fix_keeps_what_was_meant(rule: str, title: str, mended: str) -> None:

@@ -27,6 +27,7 @@ _OPEN = re.compile(
 """What a person has still to fill in."""
 _OPTION = re.compile(r"(?:na|id|days|parts|decimal|thousands|separator|sheet)\b(?! *:)")
 _NUMBER = re.compile(r'"\s*([-+]?\d+(?:\.\d+)?)\s*"')
+_PERCENTAGE = re.compile(r"\d+(?:\.\d+)?%")
 _COMPARISONS = ("=", "!=", "<", "<=", ">", ">=", "==")
 _HEAD = re.compile(r"forall (?:leaf|path|split):")
 
@@ -158,6 +159,10 @@ def _places(
             if token.text in _COMPARISONS:
                 yield token.span, text
         return
+    if _PERCENTAGE.fullmatch(text):  # the sign was forgotten
+        for token in _tokens(outline, span):
+            if token.text == text[:-1]:
+                yield token.span, text
     if text.startswith("splits "):
         for one in re.finditer(r"\bsplits \w+", outline.source.text):
             yield Span(start=one.start(), end=one.end()), text
