@@ -10,6 +10,7 @@ import argparse
 import json
 from collections import Counter
 from itertools import product
+from typing import Any
 
 import pytest
 from number_worlds import KINDS, LOSSES, NumberCase, number_case
@@ -17,6 +18,8 @@ from sat_trees import without_start
 from scale import scaled
 
 import odtdsl
+from odtdsl.backends.base import Limits
+from odtdsl.backends.exact import regression
 from odtdsl.base.diagnostics.model import OdtError
 
 PAIRS = list(product(KINDS, LOSSES, (1, 2)))
@@ -180,3 +183,24 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+@pytest.mark.parametrize("seconds", [0.0, 20.0])
+def test_rules_are_searched_for_where_no_time_is_given(
+    seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What begins without the rules has an end then, and proves nothing of what it did not end."""
+    ends: list[bool] = []
+    of_engine = Limits.of_engine
+
+    def noted(limits: Limits, **words: bool) -> Any:
+        ends.append(limits.deadline is not None)
+        return of_engine(limits, **words)
+
+    monkeypatch.setattr(Limits, "of_engine", noted)
+    monkeypatch.setattr(regression, "FREE_SECONDS", seconds)
+    frame = {"a": [1, 2, 3, 4, 5, 6], "b": [1, 1, 1, 2, 2, 1], "y": [0, 0, 0, 9, 9, 9]}
+    spec = "data frame target y: number tree depth <= 2 minimize mse rule r: uses(b)"
+    result = odtdsl.parse(f"{spec} solve using exact").solve(frame=frame)
+    assert (result.status, ends) == ("optimal", [True, False])
+    assert result.objective == 0

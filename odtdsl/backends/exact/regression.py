@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -62,6 +62,8 @@ OBJECTIVE = Origin(rule="objective")
 
 FREE_SHARE = 0.2
 """Of the time that is left, for the search without rules before the one with them."""
+FREE_SECONDS = 20.0
+"""The same where no time is given: the one with them must begin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,8 +252,10 @@ class RegressionSearch:
             return None
         if not self.limits.proves or not self._plain_price():
             return None
-        limits = self.limits.part(FREE_SHARE).of_engine()
-        found = engine.solve_regression(self._of_numbers(leaves), limits)
+        limits = self.limits.part(FREE_SHARE)
+        if limits.deadline is None:
+            limits = replace(limits, deadline=time.monotonic() + FREE_SECONDS)
+        found = engine.solve_regression(self._of_numbers(leaves), limits.of_engine())
         if found.status != "optimal" or found.tree is None:
             return None
         tree = fitted(self.core, to_raw(self.core, self.features, found.tree))
