@@ -36,7 +36,7 @@ LIMITS = (1.0, 3.0, 10.0, 60.0)
 DEPTHS = (3, 4, 5, 6, 7, 8)
 CRITERIA = {"classes": ("gini", "entropy"), "numbers": ("squared_error",)}
 CLASSES = (*sets.CONTINUOUS, "pima", "heart", "haberman", "german-credit", "noise")
-SHORT = (("bank", 5), ("bank", 6), ("bank", 7), ("bank", 8), ("raisin", 8), ("heart", 8))
+SMALL = (("bank", 5), ("bank", 6), ("bank", 7), ("bank", 8), ("raisin", 8), ("heart", 8))
 """Cases of classes that are proven about as soon as they are read."""
 NUMBERS = ("diabetes", "friedman", "scores", "class", "waves", "steps")
 SHORT = (0.05, 0.1, 0.3)
@@ -363,7 +363,7 @@ def in_turns(args: argparse.Namespace) -> None:
     sides = (args.using, *args.peers)
     told = [f"{who}{also}" for who in sides for also in ("", ", least")]
     table = Table("anytime-turns", ("set", "depth", *told))
-    for name, depth in problems(args) if args.sets else SHORT:
+    for name, depth in problems(args) if args.sets else SMALL:
         asked = {"kind": args.kind, "name": name, "depth": depth, "limit": args.limit, "seed": 0}
         curves: dict[str, list[Curve]] = {who: [] for who in sides}
         for turn in range(args.turns):
