@@ -154,6 +154,7 @@ class Anytime {
   void forget();
   const Sketch& sketch(View<R>& view, const Place& at, double part, Loss upper);
   Grown::Ptr reach(View<R>& view, const Place& at, Parts parts, Loss upper);
+  void reach_in_levels(Parts parts);
   Grown::Ptr reach_below(const Place& at, const Cut& cut, Parts parts, Loss upper);
   // Work of this search, not of one beside it or before it.
   std::uint64_t spent() const { return Control::own_work() - began_; }

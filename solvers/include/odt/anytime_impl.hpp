@@ -498,12 +498,21 @@ void Anytime<R>::run(int depth, Loss target, const SharedBest* others) {
     const bool reaching = next < parts.size() && (reached <= moved || depth == 4);
     if (depth == 4) share_turns(reaching, improved_at);
     const std::uint64_t began = spent();
+    if (reaching && next == 0) reach_in_levels(parts[0]);
     if (reaching)
       offer(polish(*views_[0], top_, reach(*views_[0], top_, parts[next++], kInfinite)));
     else
       step();
     (reaching ? reached : moved) += spent() - began;
   }
+}
+
+// The first reach of a deep tree takes long. That of one level less meets the same nodes, which are
+// remembered: so a deeper tree is told no later than a shallower one would be.
+template <class R>
+void Anytime<R>::reach_in_levels(Parts parts) {
+  for (int depth = 5; depth < top_.depth; ++depth)
+    offer(reach(*views_[0], {top_.level, depth, top_.state}, parts, kInfinite));
 }
 
 // The proof gets most of the time where moves have found nothing for long, and little before them.
