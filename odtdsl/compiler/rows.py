@@ -289,7 +289,7 @@ class RowChoice:
             )
         counted = weights.numerators[weights.numerators > 0]
         most = TargetPart.of(self.target.kind).most_of_weights
-        if most is not None and counted.max() > most * counted.min():
+        if most is not None and int(counted.max()) > most * int(counted.min()):
             self.reporter.error(
                 "D161",
                 f"the largest row weight is more than {most:,} times the smallest",
