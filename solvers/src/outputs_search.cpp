@@ -28,7 +28,7 @@ class OutputRoot {
         data_(p, o.leaf_rows),
         parts_(p),
         story_(control, o, result_.timeline),
-        beside_(control, o, p.base.depth) {}
+        beside_(control, o, p.base.depth, p.loss == OutputLoss::absolute) {}
   RegressionResult run();
   RegressionResult finished(const Plan& plan) {
     finish(plan, result_);

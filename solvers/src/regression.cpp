@@ -22,7 +22,7 @@ class RegressionRoot {
         control_(control),
         options_(options),
         story_(control, options, result_.timeline),
-        beside_(control, options, data.problem.base.depth) {}
+        beside_(control, options, data.problem.base.depth, data.problem.absolute()) {}
   RegressionResult run();
 
  private:

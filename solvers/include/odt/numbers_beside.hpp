@@ -60,13 +60,14 @@ class RealStory {
 // once is not held up.
 class NumberBeside {
  public:
-  NumberBeside(Control& control, const RegressionOptions& options, int depth)
+  // `medians`: the losses are absolute, of which less is looked at in a second.
+  NumberBeside(Control& control, const RegressionOptions& options, int depth, bool medians)
       : shared(std::numeric_limits<double>::infinity()),
         control_(control),
         options_(options),
         alone_(depth < 5 ? options.alone : options.alone / 4),
         turns_(alone_, depth < 5 ? 2 * kSlice : kSlice,
-               depth < 5 ? kQuick * kSlice : 4 * kQuick * kSlice) {}
+               (depth < 5 ? 1 : 4) * (medians ? 1 : kQuick) * kSlice) {}
   ~NumberBeside() { finish(); }
 
   // Whether trees are grown before a proof. Of depth one the best is as soon known.
