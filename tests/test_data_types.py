@@ -424,6 +424,15 @@ def test_missing_and_wrong_weights_are_told_together() -> None:
         assert [one.code for one in caught.value.diagnostics] == codes
 
 
+def test_a_wrong_weight_is_named_by_its_row_of_the_data() -> None:
+    import odtdsl
+
+    frame = {"a": [None, 2, 3, 4], "y": ["p", "q"] * 2, "w": [1, 1, -1, 1]}
+    spec = "data frame target y weight w missing drop tree depth <= 1 minimize errors"
+    with pytest.raises(odtdsl.OdtError, match=r"row 2 .counted from 0. has a negative weight"):
+        odtdsl.plan(spec, frame=frame)
+
+
 def test_a_text_as_weight_is_no_feature() -> None:
     for cells, helps in ((("north", "south"), 1), (("1", "two"), 2)):
         found = refused(weights, *cells)

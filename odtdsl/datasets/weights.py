@@ -88,7 +88,8 @@ def wrong_cells(raw: RawColumn) -> tuple[Diagnostic, ...]:
         read = (None if text is None else number_of(text) for text in plain)
         numbers = np.array([np.nan if one is None else one for one in read], dtype=np.float64)
         numbers[np.isinf(numbers)] = np.nan  # D141 told of it
-    return (*texts, *_wrong(numbers[~raw.missing], np.flatnonzero(~raw.missing), _named(raw)))
+    rows = np.arange(len(numbers)) if raw.places is None else raw.places
+    return (*texts, *_wrong(numbers[~raw.missing], rows[~raw.missing], _named(raw)))
 
 
 def _named(raw: RawColumn) -> str:
