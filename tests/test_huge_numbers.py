@@ -76,3 +76,34 @@ def test_any_whole_number_of_trees_may_be_asked_for() -> None:
     frame = {"a": [1, 2, 3], "y": ["n", "p", "n"]}
     spec = odtdsl.parse("data frame target y tree depth <= 2 minimize errors")
     assert spec.alternatives(frame=frame, most=10**30).complete
+
+
+@pytest.mark.parametrize("tiny", [5e-324, 1e-320, 2e-308, 1e-301])
+def test_numbers_whose_digits_floats_lose_are_refused_before_a_search(tiny: float) -> None:
+    rows = {"a": [0, 1, 2, 3] * 5, "y": [0.0, 1.0] * 10}
+    weighed = "data frame target y: {} weight w tree depth <= 2 minimize {}"
+    for kind, objective in (("class", "errors"), ("number", "mse")):
+        spec = weighed.format(kind, objective)
+        with pytest.raises(odtdsl.OdtError, match=r"D161.*too small"):
+            odtdsl.solve(spec, frame={**rows, "w": [tiny] * 20})
+    mixed = {**rows, "w": [tiny, 1.0] * 10}
+    assert odtdsl.solve(weighed.format("class", "errors"), frame=mixed).status == "optimal"
+    for loss in ("mse", "mae", "poisson"):
+        spec = f"data frame target y: number tree depth <= 2 minimize {loss}"
+        for beside in (0.0, 1.0):
+            frame = {**rows, "y": [tiny, beside] * 10}
+            with pytest.raises(odtdsl.OdtError, match=r"R301.*so near 0"):
+                odtdsl.solve(spec, frame=frame)
+
+
+def test_targets_whose_squares_are_too_small_are_refused_for_squared_errors_alone() -> None:
+    for size, losses in ((1e-269, ("mae", "poisson")), (1e-134, ("mae", "poisson", "mse"))):
+        rows = {"a": [0, 1, 2, 3] * 5, "b": [0, 1, 0, 1, 1] * 4}
+        frame = {**rows, "y": [0.0, size, size, 0.0] * 5}
+        for loss in ("mse", "mae", "poisson"):
+            spec = f"data frame target y: number tree depth <= 2 minimize {loss}"
+            if loss in losses:
+                assert odtdsl.solve(spec, frame=frame).objective == 0
+            else:
+                with pytest.raises(odtdsl.OdtError, match=r"R301.*squares too small"):
+                    odtdsl.solve(spec, frame=frame)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from odtdsl.datasets.weights import encode_weights, wrong_cells
 from odtdsl.language import ast
 from odtdsl.language.expressions import coded, name_text
 from odtdsl.problem.ir.problem import FeatureDecl, TargetDecl
+
+MIN_WEIGHT = Fraction(1, 10**300)
+"""The largest row weight is at least this: floats below have too few digits for sums of leaves."""
 
 SHOWN_ROWS = 5
 SHOWN_COLUMNS = 12
@@ -286,6 +290,14 @@ class RowChoice:
                 "D209",
                 "row weights have too many digits: they are rounded to 2^-40 of the largest",
                 statement,
+            )
+        largest = Fraction(int(weights.numerators.max()), weights.denominator)
+        if largest < MIN_WEIGHT:
+            self.reporter.error(
+                "D161",
+                f"the row weights are too small: none is above {float(MIN_WEIGHT):g}",
+                statement,
+                helps=("multiply them all by a common factor; shares depend only on their ratios",),
             )
         counted = weights.numerators[weights.numerators > 0]
         most = TargetPart.of(self.target.kind).most_of_weights

@@ -164,7 +164,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("D148", "a cell of a column of dates that is not a date", ""),
     ("D149", "a column that cannot be read as dates", ""),
     ("D151", "an impossible division into training and test rows", ""),
-    ("D161", "row weights that are missing, negative or too large", ""),
+    ("D161", "row weights that are missing, negative, too large or too small", ""),
     ("D162", "no row has a weight above 0", ""),
     ("D171", "candidates that give no threshold", ""),
     # ---- D: data against the spec

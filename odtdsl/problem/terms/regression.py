@@ -26,6 +26,10 @@ OF_TARGETS = (
 MAX_TARGET_LOSS = 1e300
 """Sums over rows of weighted losses stay below this."""
 
+MIN_TARGET = 1e-270
+"""Targets other than 0, and the square of the largest where it counts, are at least this: losses
+below 1e-290 are nothing to searches, and floats near 1e-308 lose their digits."""
+
 
 def target_loss(rows: Rows, call: Apply, kind: LossKind) -> TargetLoss:
     """The core form of a mean loss over all targets or of one, of all rows or of a group.
@@ -33,7 +37,8 @@ def target_loss(rows: Rows, call: Apply, kind: LossKind) -> TargetLoss:
     Raises
     ------
     Unsupported
-        Targets so large that sums of the loss are beyond floats, or below 0 under `poisson`.
+        Targets so large or so near 0 that floats do not hold their loss, or below 0 under
+        `poisson`.
     EmptyDenominator
         Rows that all have weight 0.
     """
@@ -47,12 +52,26 @@ def target_loss(rows: Rows, call: Apply, kind: LossKind) -> TargetLoss:
     group = group_of(call)
     mask = rows.mask(group)
     total = nonzero(rows, mask, described(call))
-    widest = float(np.abs(truth).max())
+    sizes = np.abs(truth)
+    widest = float(sizes.max())
     if widest > MAX_TARGET_LOSS / total or (
         kind == "squared" and widest > (MAX_TARGET_LOSS / total) ** 0.5
     ):
         raise Unsupported(
             f"targets as large as {widest:g} have losses too large for floating-point numbers",
+            code="R301",
+        )
+    nearest = float(sizes[sizes > 0].min(initial=np.inf))
+    if nearest < MIN_TARGET:
+        raise Unsupported(
+            f"a target is {nearest:g}, so near 0 that its losses are too small for floating-point "
+            "numbers: write 0, or multiply all by a common factor",
+            code="R301",
+        )
+    if kind == "squared" and 0 < widest < MIN_TARGET**0.5:
+        raise Unsupported(
+            f"targets of at most {widest:g} have squares too small for floating-point numbers: "
+            "multiply all by a common factor",
             code="R301",
         )
     below = truth[:, [bool(factor) for factor in factors]].min()
