@@ -231,10 +231,13 @@ RegressionResult RegressionRoot::run() {
       view_.make_root(data_);
       start();
       const bool both = options_.prove && NumberBeside::suits(options_, goal.depth);
-      // Of few cuts a tree of depth two or three is proven about as soon as one is grown.
+      // Of few cuts a tree of depth two or three is proven about as soon as one is grown; medians
+      // of many rows take longer.
       const auto quick = [&] {
+        const std::size_t pairs = view_.columns.size() * view_.columns.size();
+        const bool many = problem_.absolute() && view_.points * pairs > std::size_t{1} << 24;
         return (goal.depth == 3 && lanes_[0]->scan().tells_three(view_)) ||
-               (goal.depth <= 3 && lanes_[0]->scan().tells_sides(view_));
+               (goal.depth <= 3 && !many && lanes_[0]->scan().tells_sides(view_));
       };
       if (!options_.prove || (NumberBeside::grows(options_, goal.depth) && !quick()))
         begin_beside(goal.leaves);

@@ -1,10 +1,12 @@
 // Absolute error. The loss of a set of points is told by a weighted median of theirs; taking points
 // away from a list that is linked by target, in the order of a column, gives the losses of all its
-// prefixes with few steps of the median each.
+// prefixes with few steps of the median each. Where all columns are 0/1, one pass over the points
+// tells the losses of many at once.
 #include <algorithm>
 #include <cmath>
 
 #include "odt/cluster_bound.hpp"
+#include "odt/pair_medians.hpp"
 #include "odt/regression_scan.hpp"
 
 namespace odt {
@@ -22,6 +24,9 @@ class AbsoluteScan : public RegressionScan {
   double leaf(const RegressionView& view) override;
   Pick stump(const RegressionView& view, int state) override;
   void depth_two(const RegressionView& view, int leaves, int state, Pick& best) override;
+  bool tells_sides(const RegressionView& view) override;
+  void side_depth_two(const RegressionView& view, std::size_t column, bool below, int leaves,
+                      int state, Pick& best) override;
   double clusters(const RegressionView& view, int leaves, double enough, double hopeless) override;
 
  private:
@@ -41,8 +46,12 @@ class AbsoluteScan : public RegressionScan {
                   double least, double* splits);
   void side(const RegressionView& view, std::size_t column, std::uint32_t cut, int k, int state,
             Sides& sides);
+  Pick stump_of_pairs(const RegressionView& view, int state);
+  void best_pair(const RegressionView& view, int leaves, int state, Pick& best);
   // What a leaf must count.
-  double least(int state) const { return data_.rules().strict(state) ? data_.leaf_least : -kNever; }
+  double least(int state) const {
+    return data_.rules().strict(state) ? data_.leaf_least : -kNever / 2;
+  }
 
   const RegressionData& data_;
   double price_, tolerance_;
@@ -60,6 +69,13 @@ class AbsoluteScan : public RegressionScan {
   Moments all_, low_;  // of the list, and of what lies before the median
   ClusterBound cluster_;
   std::vector<Moments> prefix_;
+  // Of a node with 0/1 columns only.
+  PairMedians pairs_;
+  PairMedians::Parts ones_, halves_[2];
+  std::vector<double> stump_[2];  // per column and value of it, the best split of the points behind
+  std::vector<std::vector<LastSplits::Kind>> behind_column_;
+  std::vector<double> asked_;  // per column, of leaves behind it
+  PointSet prepared_;
 };
 
 void AbsoluteScan::sort_points(const RegressionView& view) {
@@ -183,6 +199,7 @@ double AbsoluteScan::leaf(const RegressionView& view) {
 }
 
 Pick AbsoluteScan::stump(const RegressionView& view, int state) {
+  if (tells_sides(view)) return stump_of_pairs(view, state);
   sort_points(view);
   std::size_t cuts = 0;
   for (const auto& column : view.columns) cuts += column.values - 1;
@@ -240,6 +257,10 @@ void AbsoluteScan::side(const RegressionView& view, std::size_t column, std::uin
 
 void AbsoluteScan::depth_two(const RegressionView& view, int leaves, int state, Pick& best) {
   ++counters.depth_two;
+  if (tells_sides(view)) {
+    pairs_.pick_all();
+    return best_pair(view, leaves, state, best);
+  }
   sort_points(view);
   for (std::size_t k = 0; k < view.columns.size(); ++k) {
     const int after = data_.after(state, view.columns[k].column);
@@ -262,6 +283,108 @@ void AbsoluteScan::depth_two(const RegressionView& view, int leaves, int state, 
       spans_.push_back({cut, span.high, sides.least(0), span.right});
     }
   }
+}
+
+bool AbsoluteScan::tells_sides(const RegressionView& view) {
+  if (!std::all_of(view.columns.begin(), view.columns.end(),
+                   [](const auto& c) { return c.values == 2; }))
+    return false;
+  if (prepared_ == view.set) return true;
+  pairs_.prepare(view);
+  prepared_ = view.set;
+  control_.poll(view.points * view.columns.size() / 4);
+  return true;
+}
+
+Pick AbsoluteScan::stump_of_pairs(const RegressionView& view, int state) {
+  const double asked = least(state);
+  last_.list(data_, view, state);
+  splits.clear();
+  pairs_.pick_all();
+  pairs_.by_one(ones_, true);
+  Pick best;
+  for (std::size_t k = 0; k < view.columns.size(); ++k) {
+    const double value = ones_.one[k] + ones_.none[k] + 2 * price_, n = ones_.n[k];
+    splits.push_back(value);
+    if (value >= best.value || last_.of[k] != LastSplits::always) continue;
+    if (n >= asked && ones_.all_n - n >= asked)
+      best = {value, static_cast<int>(k), 1, {false, false}};
+  }
+  control_.poll(view.points * view.columns.size() / 4);
+  return best;
+}
+
+void AbsoluteScan::side_depth_two(const RegressionView& view, std::size_t column, bool below,
+                                  int leaves, int state, Pick& best) {
+  ++counters.depth_two;
+  pairs_.pick(column, !below);
+  best_pair(view, leaves, state, best);
+}
+
+// The best tree of depth two on the points that are picked.
+void AbsoluteScan::best_pair(const RegressionView& view, int leaves, int state, Pick& best) {
+  const std::size_t columns = view.columns.size();
+  const bool ruled = !data_.rules().none();
+  if (ruled) {
+    behind_column_.resize(columns);
+    asked_.resize(columns);
+    for (std::size_t k = 0; k < columns; ++k) {
+      const int after = data_.after(state, view.columns[k].column);
+      asked_[k] = after >= 0 ? least(after) : 0;
+      if (after >= 0)
+        last_.list(data_, view, after);
+      else
+        last_.of.assign(columns, LastSplits::never);
+      behind_column_[k] = last_.of;
+    }
+  }
+  for (auto& stump : stump_) stump.assign(columns, kNever);
+  pairs_.by_one(ones_, true);
+  for (std::size_t i = 0; i < columns; ++i) {
+    if (!pairs_.by_two(i, halves_, ruled)) continue;
+    control_.poll(pairs_.picked() * (columns - i) / 8 + columns);
+    // Part [a][b]: value a of column i, value b of the other one.
+    const double *part[2][2] = {{halves_[0].none.data(), halves_[0].one.data()},
+                                {halves_[1].none.data(), halves_[1].one.data()}};
+    if (!ruled) {
+      for (std::size_t j = i + 1; j < columns; ++j)
+        for (int b = 0; b < 2; ++b) {
+          stump_[b][i] = std::min(stump_[b][i], part[b][0][j] + part[b][1][j]);
+          stump_[b][j] = std::min(stump_[b][j], part[0][b][j] + part[1][b][j]);
+        }
+      continue;
+    }
+    for (std::size_t j = i + 1; j < columns; ++j) {
+      double n[2][2];  // less than nothing where there are no points
+      for (int a = 0; a < 2; ++a) {
+        const PairMedians::Parts& half = halves_[a];
+        n[a][1] = half.points[j] > 0 ? half.n[j] : -kNever;
+        n[a][0] = half.points[j] < half.all_points ? half.all_n - half.n[j] : -kNever;
+      }
+      for (int b = 0; b < 2; ++b) {
+        if (behind_column_[i][j] == LastSplits::always &&
+            std::min(n[b][0], n[b][1]) >= asked_[i])
+          stump_[b][i] = std::min(stump_[b][i], part[b][0][j] + part[b][1][j]);
+        if (behind_column_[j][i] == LastSplits::always &&
+            std::min(n[0][b], n[1][b]) >= asked_[j])
+          stump_[b][j] = std::min(stump_[b][j], part[0][b][j] + part[1][b][j]);
+      }
+    }
+  }
+  for (std::size_t k = 0; k < columns; ++k) {
+    const int after = data_.after(state, view.columns[k].column);
+    if (after < 0 || ones_.points[k] == 0 || ones_.points[k] == ones_.all_points) continue;
+    const double counts[2] = {ones_.all_n - ones_.n[k], ones_.n[k]};
+    const double alone[2] = {ones_.none[k], ones_.one[k]};
+    Sides sides;
+    for (int s = 0; s < 2; ++s) {
+      sides.leaf[s] = data_.ends(after, counts[s]) ? alone[s] + price_ : kNever;
+      const bool splits = stump_[s][k] < kNever && data_.splits(after, counts[s]);
+      sides.stump[s] = splits ? stump_[s][k] + 2 * price_ : kNever;
+    }
+    sides.offer(leaves, tolerance_, k, 1, best);
+  }
+  counters.scans += columns;
 }
 
 double AbsoluteScan::clusters(const RegressionView& view, int leaves, double /*enough*/,

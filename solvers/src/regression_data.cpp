@@ -11,8 +11,9 @@
 namespace odt {
 namespace {
 
-// Pairs of tests are counted in time rows * tests^2, cheap at each but blind to neighbours.
-constexpr std::size_t kMostTests = 200, kRowsPerTest = 3;
+// Pairs of tests are counted in time rows * tests^2, cheap at each but blind to neighbours. The
+// medians of pairs are cheaper still beside those of ranges, while features have few tests each.
+constexpr std::size_t kMostTests = 200, kRowsPerTest = 3, kTestsPerFeature = 25;
 
 // Multiples of a power of two whose sums are exact in any order, so that what is added can be taken
 // away again.
@@ -50,9 +51,13 @@ void RegressionData::make_cells(const std::vector<std::uint32_t>& rows) {
 
 // Few cuts: 0/1 columns, whose pairs are counted at once.
 void RegressionData::make_tests() {
-  std::size_t tests = 0;
-  for (const auto& bounds : bound) tests += bounds.size();
-  if (tests > kMostTests || points < kRowsPerTest * tests) return;
+  std::size_t tests = 0, features = 0;
+  for (const auto& bounds : bound) {
+    tests += bounds.size();
+    features += bounds.empty() ? 0 : 1;
+  }
+  if (tests > kMostTests || points < (problem.absolute() ? 1 : kRowsPerTest) * tests) return;
+  if (problem.absolute() && tests > kTestsPerFeature * features) return;
   std::vector<std::uint32_t> of;
   std::vector<std::vector<std::uint32_t>> cells, bounds;
   for (std::size_t f = 0; f < cell.size(); ++f) {
@@ -245,7 +250,7 @@ RegressionData::RegressionData(const RegressionProblem& p) : problem(p) {
   for (const auto& group : groups) row.push_back(rows[group[0]]);
   feature.resize(cell.size());
   std::iota(feature.begin(), feature.end(), 0u);
-  if (!p.absolute()) make_tests();
+  make_tests();
   std::mt19937_64 random(20240229);
   hash.resize(points);
   for (PointSet& h : hash) h = {random(), random()};

@@ -1,10 +1,12 @@
 // Regression: the search against every tree, its clustering bounds against every clustering.
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "check.hpp"
 #include "odt/cluster_bound.hpp"
 #include "odt/four_clusters.hpp"
+#include "odt/pair_medians.hpp"
 #include "odt/regression.hpp"
 #include "random_problem.hpp"
 
@@ -134,12 +136,78 @@ CASE(four_clusters_are_bounded_closely) {
   }
 }
 
+CASE(medians_of_pairs_equal_plain_ones) {
+  Random random(34);
+  for (int trial = 0; trial < check::trials(3000); ++trial) {
+    RegressionProblem p;
+    p.base = random_problem(random, draw(random, 2, 14), draw(random, 1, 11), 1, 2);
+    p.loss = OutputLoss::absolute;
+    for (std::size_t i = 0; i < p.base.rows; ++i) {
+      p.target.push_back(trial % 2 == 0 ? draw(random, -3, 3) : real(random, -9, 9));
+      if (trial % 3 == 0) p.weight.push_back(draw(random, 1, 4) * 0.5);
+    }
+    const RegressionData data(p);
+    RegressionView view;
+    view.make_root(data);
+    const std::size_t columns = view.columns.size();
+    const auto lost = [&](const std::function<bool(std::size_t)>& in) {
+      double least = 1e300;
+      for (std::size_t m = 0; m < view.points; ++m) {
+        double sum = 0;
+        for (std::size_t i = 0; i < view.points; ++i)
+          if (in(i)) sum += view.point[i].w * std::fabs(view.target[i] - view.target[m]);
+        least = std::min(least, sum);
+      }
+      return least;
+    };
+    const auto has = [&](std::size_t i, std::size_t k, std::size_t value) {
+      return view.codes(k)[i] == value;
+    };
+    if (columns == 0) continue;
+    PairMedians pairs;
+    pairs.prepare(view);
+    const std::size_t side = draw(random, 0, static_cast<int>(columns)), value = trial % 2;
+    const auto picked = [&](std::size_t i) { return side == columns || has(i, side, value); };
+    side == columns ? pairs.pick_all() : pairs.pick(side, value == 1);
+    PairMedians::Parts all, half[2];
+    pairs.by_one(all, true);
+    for (std::size_t j = 0; j < columns; ++j) {
+      double points = 0, n = 0;
+      for (std::size_t i = 0; i < view.points; ++i) {
+        if (!picked(i) || !has(i, j, 1)) continue;
+        points += 1;
+        n += view.point[i].n;
+      }
+      CHECK(all.points[j] == points && all.n[j] == n);
+      CHECK(std::fabs(all.one[j] - lost([&](auto i) { return picked(i) && has(i, j, 1); })) < 1e-9);
+      CHECK(std::fabs(all.none[j] - lost([&](auto i) { return picked(i) && has(i, j, 0); })) <
+            1e-9);
+    }
+    const std::size_t k = draw(random, 0, static_cast<int>(columns) - 1);
+    if (!pairs.by_two(k, half, true)) {
+      CHECK(all.points[k] == 0 || all.points[k] == all.all_points);
+      continue;
+    }
+    for (std::size_t a = 0; a < 2; ++a)
+      for (std::size_t j = k; j < columns; ++j) {
+        const auto part = [&](std::size_t b) {
+          return lost([&](auto i) { return picked(i) && has(i, k, a) && has(i, j, b); });
+        };
+        CHECK(std::fabs(half[a].one[j] - part(1)) < 1e-9);
+        CHECK(std::fabs(half[a].none[j] - part(0)) < 1e-9);
+      }
+  }
+}
+
 CASE(regression_by_columns_and_by_pairs) {
   Random random(33);
-  for (int trial = 0; trial < 30; ++trial) {
+  for (int trial = 0; trial < check::trials(60); ++trial) {
     RegressionProblem p, q;
+    // With many tests a row, or a feature where medians are looked for, numbers stay numbers.
+    const bool absolute = trial % 2 == 1;
     p.base = random_problem(random, draw(random, 20, 200), 3, 1,
-                            draw(random, 4, 14));  // with many tests a row, numbers stay numbers
+                            absolute ? draw(random, 4, 40) : draw(random, 4, 14));
+    p.loss = absolute ? OutputLoss::absolute : OutputLoss::squared;
     for (std::size_t i = 0; i < p.base.rows; ++i)
       p.target.push_back(p.base.ranks(0)[i] * (p.base.ranks(1)[i] % 2) + real(random, 0, 1));
     p.base.depth = 3;
