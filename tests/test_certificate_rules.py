@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,41 @@ def test_multipliers_of_long_objectives_are_small_enough(tmp_path: Path) -> None
     path, case_ = tmp_path / "a.cert", case("path uses", 248)
     assert solved(case_, "exact", proof=path) == "optimal"
     assert checked(path).stdout.endswith("certified: the tree is optimal\n")
+
+
+LONG = {
+    "recalls and prices": ("maximize balanced_accuracy - 0.01 * leaves then minimize leaves", 7),
+    "recalls and losses": ("maximize balanced_accuracy then minimize expected_loss", 7),
+    "no tree": ("maximize balanced_accuracy - 0.01 * leaves then minimize leaves", 10),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_what_has_long_sums_is_certified_or_refused_before_a_search(
+    name: str, tmp_path: Path
+) -> None:
+    objective, share = LONG[name]
+    seen: Counter[str] = Counter()
+    for digits in range(8):
+        rng = np.random.default_rng(digits)
+        frame: dict[str, list[Any]] = {k: rng.integers(0, 5, 70).tolist() for k in "ab"}
+        frame["y"] = ["nnpq"[k] for k in rng.integers(0, 4, 70)]
+        frame["w"] = (rng.integers(10**digits, 10 ** (digits + 1), 70) / 10**digits).tolist()
+        spec = "data frame target y weight w tree depth <= 2 "
+        spec += 'loss predict "n" when "p" = 1.5 ' if "loss" in objective else ""
+        spec += f'{objective} rule r: recall("p") >= {share}0% solve using exact'
+        path = tmp_path / f"{digits}.cert"
+        try:
+            odtdsl.solve(spec, frame=frame, proof=path)
+        except odtdsl.OdtError as refused:
+            code = refused.diagnostics[0].code
+            assert code in ("P203", "R301")
+            assert not path.exists()
+            seen[code] += 1
+            continue
+        assert odtdsl.check_proof(path, spec, frame=frame)
+        seen["certified"] += 1
+    assert min(seen["certified"], seen["P203"]) >= 1, seen
 
 
 SPEC = """data frame target y: class drop g

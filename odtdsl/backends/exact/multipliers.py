@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from odtdsl.backends.exact.ruled import Ruled
 from odtdsl.base import engine
 from odtdsl.base.frozen import dataclass
 from odtdsl.datasets.table import IntArray
+from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Core, LinearStage
 
 SCALE = 1000
@@ -26,6 +28,9 @@ SCALE = 1000
 
 MOST = (1 << 40) - 1
 """What `odtcheck` takes for a multiplier, at most."""
+
+SUMS = 1 << 53
+"""What `odtcheck` keeps all its sums below."""
 
 ROUNDS = 20
 
@@ -38,6 +43,8 @@ class Stacked:
     ----------
     units
         What a step of each stage weighs.
+    price
+        What a leaf weighs.
     base
         What the rows lose together whatever is predicted.
     beyond
@@ -45,6 +52,7 @@ class Stacked:
     """
 
     units: tuple[int, ...]
+    price: int
     base: int
     beyond: int
 
@@ -53,15 +61,17 @@ class Stacked:
         """Of the objective of a core."""
         shape = (core.n_rows, core.n_classes)
         leaves = min(1 << depth, core.n_rows)
-        unit, units = 1, list[int]()
+        unit, units, price = 1, list[int](), 0
         total = np.zeros(shape, dtype=np.int64)
         for stage in reversed(core.objective):
             assert isinstance(stage, LinearStage), "as `uncovered` has it"
-            output, _, span = digit(stage.measure, shape, leaves)
+            output, of_leaf, span = digit(stage.measure, shape, leaves)
             total += output * unit
+            price += of_leaf * unit
             units.insert(0, unit)
             unit *= span + 1
-        return cls(units=tuple(units), base=int(total.min(axis=1).sum()), beyond=unit)
+        base = int(total.min(axis=1).sum())
+        return cls(units=tuple(units), price=price, base=base, beyond=unit)
 
 
 def certificate_of(
@@ -93,16 +103,63 @@ def _of_search(made: Ruled, stacked: Stacked, found: engine.RuledAnswer) -> list
     # The certificate may weigh the stages otherwise; then the first one counts.
     scale = found.scale * made.rules.objective[0][0]
     unit = SCALE * stacked.units[0]
-    return _small(SCALE, [(one * unit + scale // 2) // scale for one in found.multipliers])
+    rules = [(one * unit + scale // 2) // scale for one in found.multipliers]
+    return _small(made, stacked, SCALE, rules)
 
 
-def _small(scale: int, multipliers: list[int]) -> list[int]:
-    """A scale and multipliers that `odtcheck` takes."""
-    largest = max(multipliers, default=0)
-    if largest <= MOST:
-        return [scale, *multipliers]
-    reduced = [one * MOST // largest for one in multipliers]
-    return [max(1, scale * MOST // largest) if scale else 0, *reduced]
+def _small(made: Ruled, stacked: Stacked, scale: int, rules: Sequence[int]) -> list[int]:
+    """A scale and a multiplier per rule on the whole tree, so small that `odtcheck` takes them."""
+    spans = [
+        _span(made, *clause[0][1:]) if len(clause) == 1 and clause[0][0] == "component" else 0
+        for clause in made.rules.clauses
+    ]
+    loss = stacked.beyond + (stacked.price << made.depth)
+
+    def share(scale: int, room: int) -> Fraction:
+        total = scale * loss + sum(m * span for m, span in zip(rules, spans, strict=True))
+        largest = max(rules, default=0)
+        return min(Fraction(1), Fraction(room, max(1, total)), Fraction(MOST, max(1, largest)))
+
+    whole = scale and max(1, int(scale * share(scale, SUMS - 1)))
+    if whole < scale:
+        rules = [one * whole // scale for one in rules]
+    left = share(0, max(0, SUMS - 1 - whole * loss))
+    return [whole, *(int(one * left) for one in rules)]
+
+
+def _span(made: Ruled, component: int, bound: int) -> int:
+    """What sums of `odtcheck` have of a bound for each unit of its multiplier, at most.
+
+    Weights of a row and class are counted above the least of the row, which may be negative, and
+    this least beside them: three times the size of a weight.
+    """
+    rules = made.rules
+    reach = rules.components.reach(component, 1 << made.depth, rules.states.delta, made.depth)
+    return 3 * reach + abs(bound)
+
+
+def too_long(core: Core, made: Ruled) -> Iterator[str]:
+    """What has sums or bounds of more digits than `odtcheck` takes."""
+    from odtdsl.backends.exact.paths import clauses_of
+
+    rules = made.rules
+    if all(isinstance(stage, LinearStage) for stage in core.objective):
+        stacked = Stacked.of(core, made.depth)
+        if 2 * (stacked.beyond + (stacked.price << made.depth)) > SUMS:  # as `odtcheck` asks
+            yield "the stages together"
+    for name, clause in zip(rules.names, rules.clauses, strict=True):
+        if any(kind == "component" and _span(made, at, most) >= SUMS for kind, at, most in clause):
+            yield f"rule `{name}`"
+    for scope, clauses in ((Scope.LEAF, rules.leaf_clauses), (Scope.SPLIT, rules.split_clauses)):
+        for clause_, literals in zip(clauses_of(core, scope), clauses, strict=True):
+            for sums, constant, at_most in literals:
+                each = (
+                    float(np.abs(rules.components.sums[at]).sum(dtype=np.float64))
+                    for at in sums
+                    if at >= 0
+                )
+                if sum(each) + abs(at_most - constant) >= SUMS:
+                    yield f"rule `{clause_.origin.rule}`"
 
 
 def list_steps(core: Core, made: Ruled, limits: Limits) -> bytes:
@@ -155,7 +212,7 @@ class _Tuning:
         rules = [0] * len(self.made.rules.clauses)
         for (at, _, _), multiplier in zip(self.bounds, best, strict=True):
             rules[at] = multiplier
-        return _small(scale, rules)
+        return _small(self.made, self.stacked, scale, rules)
 
     def _tried(self, scale: int) -> Iterator[tuple[float, list[int]]]:
         """Multipliers with their bounds, over `scale`."""

@@ -134,9 +134,15 @@ def _prices_tests(measure: Additive) -> bool:
 
 def _beyond_engine(core: Core) -> Iterator[str]:
     """What the search under rules does not take, and what the checker would take too long for."""
-    from odtdsl.backends.exact.ruled import ruled_objections
+    from odtdsl.backends.exact.lowering import deepest_of
+    from odtdsl.backends.exact.multipliers import too_long
+    from odtdsl.backends.exact.ruled import assemble, ruled_objections
 
     reasons = [one.reason for one in ruled_objections(core)]
+    if not reasons:
+        made = assemble(core, deepest_of(core)[0])
+        long = dict.fromkeys(too_long(core, made))
+        reasons = [f"{what}: sums of more than 15 digits" for what in long]
     yield from reasons
     if not reasons:
         yield from _too_much(core, "under rules on rows, levels or the whole tree")
