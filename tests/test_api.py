@@ -404,6 +404,15 @@ def test_what_is_no_tree_is_told(tmp_path: Path) -> None:
         (lambda one: one.compare(backends="exact"), "a list"),
         (lambda one: one.compare(backends=[3]), "its name"),
         (lambda one: one.decode(3), "a file, literals or values"),
+        (lambda one: one.solve(proof=3), "the path of a file"),
+        (lambda one: one.alternatives(proof=True), "the path of a file"),
+        (lambda one: one.check_proof(3), "the path of a file"),
+        (lambda one: one.compile(3), "the path of a file"),
+        (lambda one: one.solve().certify(3), "the path of a file"),
+        (lambda one: one.solve().report(3), "the path of a file"),
+        (lambda one: one.solve().tree.save(3), "the path of a file"),
+        (lambda _: odtdsl.load(3), "the path of a file"),  # type: ignore[arg-type]
+        (lambda _: odtdsl.load_model(3), "the path of a file"),  # type: ignore[arg-type]
     ],
 )
 def test_a_call_of_a_wrong_kind_says_what_to_write(call: Any, told: str) -> None:

@@ -11,7 +11,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from odtdsl.base.diagnostics.model import OdtError, error
+from odtdsl.base.diagnostics.model import OdtError, error, shortened
+
+
+def as_path(value: str | os.PathLike[str], place: str = "the file") -> Path:
+    """A path that a call from Python was given for something; U401 for what is none."""
+    if isinstance(value, str | os.PathLike):
+        return Path(value)
+    raise error(
+        "U401",
+        f"{place} cannot be {shortened(repr(value))}",
+        helps=("give the path of a file, as a text or a `Path`",),
+    )
 
 
 def read_bytes(path: str | os.PathLike[str], most: int = -1) -> bytes:

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 from odtdsl.backends.base import Limits, Report, Status
 from odtdsl.base.back_ends import AUTO, able
 from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError, error
+from odtdsl.base.files import as_path
 from odtdsl.base.interrupts import interruptible
 from odtdsl.base.memory import Guard
 from odtdsl.base.methods import method
@@ -199,7 +199,7 @@ class Alternatives:
         """
         return cast(
             "Alternatives",
-            method("Alternatives.certify")(self, None if path is None else Path(path), within),
+            method("Alternatives.certify")(self, None if path is None else as_path(path), within),
         )
 
     @property

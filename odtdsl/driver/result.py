@@ -16,6 +16,7 @@ from odtdsl.backends.base import Progress, Status
 from odtdsl.backends.steps import START
 from odtdsl.base.diagnostics.model import Diagnostic, error
 from odtdsl.base.diagnostics.render import to_json as diagnostic_to_json
+from odtdsl.base.files import as_path
 from odtdsl.base.frozen import dataclass
 from odtdsl.base.methods import method
 from odtdsl.base.numbers import as_number, only
@@ -199,7 +200,7 @@ class Result:
         """
         return cast(
             "Result",
-            method("Result.certify")(self, None if path is None else Path(path), within),
+            method("Result.certify")(self, None if path is None else as_path(path), within),
         )
 
     def why(self, row: object, *, to: Value | None = None, frozen: Iterable[str] = ()) -> Why:
@@ -273,7 +274,7 @@ class Result:
 
         limit = None if within is None else parse_seconds(str(within))
         write = method("Result.report")
-        write(self, Path(path), title=title, prices=prices, seconds=limit, with_rows=rows)
+        write(self, as_path(path), title=title, prices=prices, seconds=limit, with_rows=rows)
 
     def to_svg(
         self,

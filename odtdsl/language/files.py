@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from odtdsl.base.diagnostics.model import OdtError, error
-from odtdsl.base.files import read_bytes
+from odtdsl.base.files import as_path, read_bytes
 from odtdsl.base.signatures import is_proof
 from odtdsl.base.source import Source
 
@@ -28,7 +28,8 @@ def read_source(path: str | os.PathLike[str]) -> Source:
         F006 an OpenDocument file or another ZIP archive, F007 not readable,
         F008 rows or a saved model.
     """
-    shown, file = os.fspath(path), Path(path)
+    file = as_path(path, "the spec")
+    shown = os.fspath(path)
     content = _content(file, shown)
     if (found := _other(file, content, shown)) is not None:
         raise found

@@ -30,14 +30,13 @@ import math
 import os
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 
 from odtdsl.base import files
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error, shortened
-from odtdsl.base.files import write_text
+from odtdsl.base.files import as_path, write_text
 from odtdsl.base.signatures import is_proof
 from odtdsl.datasets.dataset import ColumnType, Day, Kind, OfDate, Value
 from odtdsl.datasets.request import ORDERS
@@ -99,7 +98,7 @@ def save(tree: Tree, path: str | os.PathLike[str]) -> None:
     OdtError
         F301, the file cannot be written; F207 to F210 as `to_json`.
     """
-    write_text(Path(path), dumps(tree))
+    write_text(as_path(path), dumps(tree))
 
 
 def load(path: str | os.PathLike[str]) -> Tree:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
+from odtdsl.base.files import as_path, write_text
 from odtdsl.predictors import diagram_json, json
 from odtdsl.predictors.predictor import Predictor
 
@@ -26,9 +26,7 @@ def dumps(model: Predictor) -> str:
 
 def save(model: Predictor, path: str | os.PathLike[str]) -> None:
     """Write a model to a file, whole or not at all; F301 where it cannot be written."""
-    from odtdsl.base.files import write_text
-
-    write_text(Path(path), dumps(model))
+    write_text(as_path(path), dumps(model))
 
 
 def load(path: str | os.PathLike[str]) -> Predictor:
@@ -42,7 +40,7 @@ def load_saved(path: str | os.PathLike[str]) -> tuple[Predictor, object]:
 
     F201 to F210 as `load`.
     """
-    name = os.fspath(path)
+    name = os.fspath(as_path(path))
     said = value = json.parsed(json.read_bytes(path), name)
     if isinstance(value, dict) and "format" not in value and isinstance(value.get("model"), dict):
         value = value["model"]

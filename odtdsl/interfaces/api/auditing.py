@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.files import as_path
 from odtdsl.interfaces.api.inputs import FilePath, Inputs
 from odtdsl.interfaces.api.reading import ModelLike, model_of, spec_of
 
@@ -92,7 +92,7 @@ def check_proof(
     from odtdsl.insight.proofs.commands import shortfalls, verify
 
     analysis = spec_of(model).analyse(**inputs)
-    found = verify(analysis, Path(proof))
+    found = verify(analysis, as_path(proof, "the proof"))
     if tree is not None:
         audited = checker.audit(model_of(tree), analysis.rows)
         if short := shortfalls(analysis, audited, found):

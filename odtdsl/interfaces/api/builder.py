@@ -151,9 +151,9 @@ class SpecBuilder:
         OdtError
             F301: it cannot be written.
         """
-        from odtdsl.base.files import write_text
+        from odtdsl.base.files import as_path, write_text
 
-        write_text(Path(path), str(self))
+        write_text(as_path(path), str(self))
 
     def add(self, text: str) -> Self:
         """Append statements written in the language.

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack, cast, overload
 
+from odtdsl.base.files import as_path
 from odtdsl.interfaces.api.inputs import FileFormat, FilePath, Inputs
 from odtdsl.interfaces.api.reading import ModelLike, spec_of
 from odtdsl.words import values
@@ -117,17 +118,17 @@ def compile(
         return programs.pyomo_model(spec_of(spec).analyse(**inputs), ask)
     if path is None:
         raise values.wrong("the file", path, 'name one, or write to="pyomo"')
-    form = to or formats.format_of(Path(path))
+    form = to or formats.format_of(as_path(path))
     return dict(
         formats.compile_to(
             spec_of(spec).analyse(**inputs),
-            Path(path),
+            as_path(path),
             form,
             variant(model=model),
             depth=depth,
             bounds=_bounds(bound),
             weighted=weighted,
-            legend=None if legend is None else Path(legend),
+            legend=None if legend is None else as_path(legend, "legend"),
         )
     )
 

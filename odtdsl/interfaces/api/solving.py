@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
+from odtdsl.base.files import as_path
 from odtdsl.interfaces.api.inputs import FilePath, Inputs
 from odtdsl.interfaces.api.options import (
     analysed,
@@ -192,7 +193,7 @@ def solve(
     asked = options_of(options, model=model, encoding=encoding, solver=solver)
     chosen = using or asked.owner
     if proof is not None:
-        chosen = _proving(analysis, chosen, Path(proof))
+        chosen = _proving(analysis, chosen, as_path(proof, "proof"))
     from odtdsl.insight.proofs.commands import ledger_of, log
 
     ledger = None if proof is None else ledger_of(chosen)
@@ -214,7 +215,7 @@ def solve(
     )
     if proof is None:
         return result
-    return log(analysis, result, Path(proof), began, seconds, ledger)[0]
+    return log(analysis, result, as_path(proof, "proof"), began, seconds, ledger)[0]
 
 
 def alternatives(
@@ -294,7 +295,7 @@ def alternatives(
         from odtdsl.insight.proofs.covered import require_covered
         from odtdsl.problem.terms.normalize import normalize
 
-        check_writable(Path(proof))
+        check_writable(as_path(proof, "proof"))
         require_covered(normalize(analysis.rows), listing=True)
     found = near_optimal.alternatives(
         analysis,
@@ -315,7 +316,9 @@ def alternatives(
         return found
     from odtdsl.insight.proofs.commands import log_list
 
-    return log_list(analysis, found, Path(proof), began, seconds, named=not only_count)[0]
+    return log_list(analysis, found, as_path(proof, "proof"), began, seconds, named=not only_count)[
+        0
+    ]
 
 
 def compare(

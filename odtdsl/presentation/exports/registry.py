@@ -10,7 +10,7 @@ from pkgutil import iter_modules
 
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.diagnostics.suggest import closest
-from odtdsl.base.files import write_bytes
+from odtdsl.base.files import as_path, write_bytes
 from odtdsl.base.signatures import begins
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.presentation.exports import formats
@@ -52,7 +52,7 @@ def export_plan(
     check_name(name, to, LONE, HALF)
     found = form.write(plan, name)
     if path is not None:
-        write_bytes(Path(path), found.encode("utf-8") if isinstance(found, str) else found)
+        write_bytes(as_path(path), found.encode("utf-8") if isinstance(found, str) else found)
     return found
 
 
