@@ -219,6 +219,10 @@ def test_a_spec_adds_its_rules_and_a_greedy_tree(
     found = json.loads(odt(*asked, "--json").stdout)
     assert found["spec"]["rows"] == 3
     assert [one["model"] for one in found["beside"]] == ["greedy tree", "CART"]
+    assert found["trained"] == 0
+    own = odt(*asked[:3], "rows.csv").stdout.splitlines()
+    assert own[:2] == ["20 rows", "12 of them are the training rows of the spec: this is no test"]
+    assert any(line.startswith("on the 20 rows (rules are") for line in own)
 
 
 def test_the_report_has_the_measures_of_the_test_rows(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from odtdsl.auditor.rows import AuditRows
 from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.base.numbers import as_number
 from odtdsl.datasets.dataset import Value
+from odtdsl.datasets.digest import digest
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray, RawColumn, Table
 from odtdsl.driver.pipeline import solve
 from odtdsl.driver.scoring import Resampled, ScorePart, TestScore, numbers_of, score
@@ -147,6 +148,8 @@ class Evaluation:
     groups
         The groups that the spec names, or that its rules make of a column, in its order; of many
         the first.
+    trained
+        How many of the rows the spec trains on, where they are the rows of its own data.
     """
 
     target: tuple[str, ...]
@@ -158,6 +161,7 @@ class Evaluation:
     beside: tuple[tuple[str, Part], ...] = ()
     left_beside: bool = False
     groups: tuple[Part, ...] = ()
+    trained: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """All of it as values of JSON."""
@@ -171,6 +175,7 @@ class Evaluation:
             "level": LEVEL,
             "parts": [part.to_json() for part in self.parts],
             "groups": [part.to_json() for part in self.groups],
+            "trained": self.trained,
         }
 
 
@@ -264,7 +269,15 @@ def evaluate_under(
     told = None if test is None or not test.n_rows else score(model, test, analysis.rows)
     groups = tuple(_of_spec(analysis, model, prices, draws, seed))
     left = beside is None and many
-    return replace(found, score=told, beside=tuple(others), left_beside=left, groups=groups)
+    own = digest(analysis.table) == digest(table)
+    return replace(
+        found,
+        score=told,
+        beside=tuple(others),
+        left_beside=left,
+        groups=groups,
+        trained=analysis.rows.data.n_rows if own else 0,
+    )
 
 
 def _of_spec(

@@ -279,16 +279,16 @@ COLUMNS = ("rule", "holds", "value", "bound", "slack", "rows", "condition")
 """Of the tables of audits."""
 
 
-def audited_test(audit: AuditOfRows) -> Iterator[str]:
-    """The rules on test rows, and which of them do not hold, or are not measured there."""
+def audited_test(audit: AuditOfRows, row: str = "test row") -> Iterator[str]:
+    """The rules on test rows, and which of them do not hold, or are not measured there.
+
+    `row`: what one of the rows is called.
+    """
     broken = [line.rule for line in audit.lines if line.holds is False and not line.soft]
     said = f"; broken here: {', '.join(broken)}" if broken else ""
     unknown = [line.rule for line in audit.lines if line.holds is None]
     said += f"; not measured here: {', '.join(unknown)}" if unknown else ""
-    yield (
-        f"on the {counted(audit.n_rows, 'test row')} (rules are enforced on training rows "
-        f"only{said}):"
-    )
+    yield (f"on the {counted(audit.n_rows, row)} (rules are enforced on training rows only{said}):")
     yield from table([COLUMNS, *map(checked, audit.lines)], indent="  ")
 
 

@@ -15,6 +15,8 @@ def lines(found: Evaluation, stages: Sequence[str] = ()) -> Iterator[str]:
     first, *groups = found.parts
     said = f"; {counted(found.left_out, 'row')} left out: no truth, or an unknown class"
     yield f"{counted(first.rows, 'row')}{said if found.left_out else ''}"
+    if found.trained:
+        yield f"{found.trained:,} of them are the training rows of the spec: this is no test"
     yield ""
     yield from _measures([first, *groups], found)
     if found.left_beside:
@@ -41,16 +43,16 @@ def lines(found: Evaluation, stages: Sequence[str] = ()) -> Iterator[str]:
         ]
         yield from table([head, *rows], indent="  ")
     if found.score is not None:
-        yield from _under_rules(found.score, stages)
+        yield from _under_rules(found.score, stages, "row" if found.trained else "test row")
 
 
-def _under_rules(score: TestScore, stages: Sequence[str]) -> Iterator[str]:
+def _under_rules(score: TestScore, stages: Sequence[str], row: str) -> Iterator[str]:
     """The objective and the rules of the spec on these rows, beside the best constant."""
     yield ""
     yield from test_lines(score, stages)
     if score.audit is not None and score.audit.lines:
         yield ""
-        yield from audited_test(score.audit)
+        yield from audited_test(score.audit, row)
 
 
 def _measures(parts: list[Part], found: Evaluation) -> Iterator[str]:
