@@ -16,6 +16,7 @@ import numpy as np
 from odtdsl.auditor.results import AuditLine
 from odtdsl.auditor.routing import DiagramOn, LeafOn, SplitOn, TreeOn
 from odtdsl.auditor.rows import AuditRows
+from odtdsl.base import numbers
 from odtdsl.datasets.dataset import ColumnType
 from odtdsl.datasets.levels import level_text
 from odtdsl.datasets.table import IntArray
@@ -136,7 +137,7 @@ def _columns(model: TreeOn | DiagramOn) -> list[str]:
     said = (model.tree if isinstance(model, TreeOn) else model.diagram).features
     asked = tuple(feature.type for feature in model.rows.problem.features)
     if len(said) != len(asked):
-        return [f"{len(said)} features, but the spec has {len(asked)}"]
+        return [f"{numbers.counted(len(said), 'feature')}, but the spec has {len(asked)}"]
     return [
         mine.name for mine, theirs in zip(said, asked, strict=True) if _key(mine) != _key(theirs)
     ]

@@ -20,6 +20,7 @@ from odtdsl.auditor.routing import LeafOn, TreeOn, model_on
 from odtdsl.auditor.rows import AuditRows
 from odtdsl.auditor.values import FLOAT_TOLERANCE, holds
 from odtdsl.base.back_ends import takes
+from odtdsl.base.numbers import counted
 from odtdsl.datasets.table import BoolArray, FloatArray
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.problem.ir.expr import Apply, TargetArg, applications
@@ -134,7 +135,7 @@ def _medoids(model: TreeOn) -> AuditLine:
         ),
         holds=not wrong,
         instances=len(model.leaves),
-        note=f"broken in {wrong} leaves" if wrong else "",
+        note=f"broken in {counted(wrong, 'leaf', 'leaves')}" if wrong else "",
     )
 
 
@@ -156,7 +157,7 @@ def _best_of_rows(model: TreeOn) -> AuditLine:
         text="no target of a leaf's rows that satisfies the rules is a better output",
         holds=not wrong,
         instances=len(model.leaves),
-        note=f"broken in {wrong} leaves" if wrong else "",
+        note=f"broken in {counted(wrong, 'leaf', 'leaves')}" if wrong else "",
     )
 
 
@@ -205,7 +206,7 @@ def _grid(model: TreeOn, step: Fraction) -> AuditLine:
         text=f"every output is a multiple of {step}",
         holds=not off,
         instances=len(model.leaves),
-        note=f"{off} outputs are off the grid" if off else "",
+        note=f"{counted(off, 'output is', 'outputs are')} off the grid" if off else "",
     )
 
 

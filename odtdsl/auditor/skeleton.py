@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from odtdsl.auditor.results import AuditLine
 from odtdsl.auditor.routing import DiagramOn, TreeOn
+from odtdsl.base.numbers import counted
 from odtdsl.predictors.diagram_nodes import Arc
 from odtdsl.problem.ir.problem import DiagramSkeleton, TreeSkeleton
 
@@ -89,7 +90,7 @@ def _no_idle_node(model: DiagramOn) -> AuditLine:
         bound=Fraction(1),
         slack=Fraction(smallest - 1),
         instances=len(model.splits),
-        note=f"{same} nodes whose arcs lead to the same place" if same else "",
+        note=f"{counted(same, 'node')} whose arcs lead to the same place" if same else "",
     )
 
 

@@ -1,4 +1,4 @@
-"""Exact numbers as JSON has them."""
+"""Exact numbers as JSON has them, and counts as words have them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ import math
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """`1 rule`, `2 rules`; `many` where it is not `one` with an s."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def only(values: tuple[Any, ...]) -> Any:

@@ -212,12 +212,13 @@ class _Writer:
         lines = [
             f"# A first spec for {_comment(self.data.name)} by `odt init`: change what is wrong.",
             f"# `odt check {spec}` finds mistakes, `odt solve {spec}` finds the tree.",
-            f"# {self.table.n_rows:,} rows. The columns:",
+            f"# {self.table.n_rows:,} {'row' if self.table.n_rows == 1 else 'rows'}. The columns:",
         ]
         width = min(24, max(len(_comment(c.name)) for c in self.columns))
         for column in self.columns[:MOST_SHOWN]:
             missing = f"; {column.missing:,} missing" if column.missing else ""
-            kind = f"{column.kind}, {column.distinct:,} values"
+            values = "value" if column.distinct == 1 else "values"
+            kind = f"{column.kind}, {column.distinct:,} {values}"
             shown = f" ({_comment(column.values)})" if column.values else ""
             lines.append(f"#   {_comment(column.name):<{width}}  {kind}{shown}{missing}")
         if len(self.columns) > MOST_SHOWN:

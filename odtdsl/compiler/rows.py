@@ -10,6 +10,7 @@ import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.limits import ANALYSIS, looking
+from odtdsl.base.numbers import counted
 from odtdsl.compiler.columns import Columns
 from odtdsl.compiler.context import Reporter
 from odtdsl.compiler.statements import Statements
@@ -169,7 +170,10 @@ class RowChoice:
                 notes=(
                     ("the data have no rows",)
                     if not len(rows)
-                    else (f"`missing drop` leaves out all {len(rows)} rows",)
+                    else (
+                        "`missing drop` leaves out "
+                        + ("the only row" if len(rows) == 1 else f"all {len(rows)} rows"),
+                    )
                 ),
             )
         return kept
@@ -189,7 +193,7 @@ class RowChoice:
             helps = [f"to leave such rows out, write {coded(f'missing {{{shown}}} drop')}"]
         self.reporter.error(
             "D201",
-            f"column `{name}` is missing in {count} of {len(rows)} {of} rows",
+            f"column `{name}` is missing in {count} of {counted(len(rows), f'{of} row')}",
             self._place_of(name),
             helps=helps,
             notes=(f"row{'s' * (count > 1)} {where}{more}, counted from 0",),
@@ -203,7 +207,7 @@ class RowChoice:
         shown = ", ".join(name_text(name) for name in absent)
         self.reporter.error(
             "D201",
-            f"{len(absent)} columns have missing cells in the {n} training rows",
+            f"{len(absent)} columns have missing cells in the {counted(n, 'training row')}",
             self.statements.data,
             helps=[
                 "for all columns write `missing drop`, `left`, `right` or `branch`",

@@ -9,6 +9,7 @@ import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.frozen import dataclass
+from odtdsl.base.numbers import counted
 from odtdsl.compiler.bounds import Frame, ModelFacts, least_asking
 from odtdsl.compiler.context import Reporter
 from odtdsl.compiler.share_bounds import above_all, warn_of_bound
@@ -348,8 +349,8 @@ def _twins(found: Contradiction, rows: Rows) -> tuple[str, ...]:
     names = rows.data.row_numbers[[first, other]].tolist()
     return (
         (
-            f"the tests cannot separate {int(mixed.sum())} rows from a row of another class: "
-            f"rows {names[0]} and {names[1]}, for example"
+            f"the tests cannot separate {counted(int(mixed.sum()), 'row')} from a row of another "
+            f"class: rows {names[0]} and {names[1]}, for example"
         ),
     )
 

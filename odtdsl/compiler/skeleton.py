@@ -10,6 +10,7 @@ from typing import Literal, assert_never
 from odtdsl.base.back_ends import Option, names, offered, setting_of, settings, wishes
 from odtdsl.base.diagnostics.suggest import closest
 from odtdsl.base.limits import BYTES, SECONDS
+from odtdsl.base.numbers import counted
 from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.language import ast
 from odtdsl.language.expressions import number_text
@@ -89,7 +90,7 @@ def _tree(
             "K107",
             (
                 f"`leaves <= {leaves}` has no effect: a tree of depth {depth} has at most "
-                f"{2**depth} leaves"
+                f"{counted(2**depth, 'leaf', 'leaves')}"
             ),
             statement,
         )

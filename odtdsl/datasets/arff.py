@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from odtdsl.base.diagnostics.model import OdtError, error, shortened
+from odtdsl.base.numbers import counted
 from odtdsl.datasets.cells import (
     Marks,
     all_columns,
@@ -116,7 +117,10 @@ def _row(number: int, line: str, width: int, name: str) -> list[_Cell]:
     if cells is None:
         raise error("D112", f"{name}, line {number} has an unmatched quote")
     if len(cells) != width:
-        raise error("D112", f"{name}, line {number} has {len(cells)} cells for {width} attributes")
+        raise error(
+            "D112",
+            f"{name}, line {number} has {counted(len(cells), 'cell')} for {width} attributes",
+        )
     return cells
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.base.limits import READING, look
+from odtdsl.base.numbers import counted
 from odtdsl.datasets.cells import (
     HALF_PAIR,
     Marks,
@@ -271,7 +272,8 @@ def _check_widths(body: Sequence[Line], width: int, request: DataRequest) -> Non
     more = f" and {len(ragged) - _SHOWN} more" if len(ragged) > _SHOWN else ""
     raise error(
         "D103",
-        f"{request.name}, line {number} has {count} cells where the first line has {width}",
+        f"{request.name}, line {number} has {counted(count, 'cell')} where the first line has "
+        f"{width}",
         notes=(f"lines with a wrong number of cells: {listed}{more}",) if len(ragged) > 1 else (),
         helps=("put cells that contain the separator in double quotes",),
     )

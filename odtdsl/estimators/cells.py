@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_array, column_or_1d
 
 from odtdsl.base.diagnostics.model import OdtError, error
+from odtdsl.base.numbers import counted
 from odtdsl.datasets.cells import number_of, reading
 from odtdsl.datasets.dataset import ColumnType, Value
 from odtdsl.datasets.frames import read_frame
@@ -350,7 +351,7 @@ def read_sensitive(given: Any, n_rows: int) -> Cells:
     if table.n_rows != n_rows:
         raise error(
             "U606",
-            f"sensitive_features has {table.n_rows} rows, and X has {n_rows}",
+            f"sensitive_features has {counted(table.n_rows, 'row')}, and X has {n_rows}",
             helps=("pass one value per row of X",),
         )
     kinds = {

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 
+from odtdsl.base.numbers import counted
 from odtdsl.datasets.table import FloatArray
 from odtdsl.estimators.base import OptimalEstimator, free_name
 from odtdsl.estimators.cells import check_outputs, outputs_of, read_numbers
@@ -178,7 +179,8 @@ min_samples_split, missing, time_limit, backend, random_state, n_jobs
             rewards = np.column_stack([np.zeros(len(rewards)), rewards])
         if rewards.shape[1] != len(self.choices_):
             raise ValueError(
-                f"y has {rewards.shape[1]} columns, but there are {len(self.choices_)} choices"
+                f"y has {counted(rewards.shape[1], 'column')}, but there are "
+                f"{len(self.choices_)} choices"
             )
         made: FloatArray = rewards[np.arange(len(chosen)), chosen]
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, rewards)

@@ -21,6 +21,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from odtdsl.base.diagnostics.model import error
+from odtdsl.base.numbers import counted
 from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.estimators.cells import column_of, lacking
 from odtdsl.words import values
@@ -188,8 +189,8 @@ class _Observed:
             fewest = found[int(counts.argmin())]
             raise error(
                 "U614",
-                f"{folds} folds cannot divide the rows of each treatment",
-                notes=(f"`{fewest}` has {counts.min()} rows",),
+                f"{counted(folds, 'fold')} cannot divide the rows of each treatment",
+                notes=(f"`{fewest}` has {counted(int(counts.min()), 'row')}",),
                 helps=(
                     "use at least 2 folds, and at most as many as the rarest treatment has rows",
                 ),

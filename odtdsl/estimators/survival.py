@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from odtdsl.base.numbers import counted
 from odtdsl.datasets.table import BoolArray, FloatArray
 from odtdsl.estimators.base import OptimalEstimator, free_name
 from odtdsl.estimators.problems import AUTO, EstimatorOptions, Target
@@ -221,7 +222,7 @@ time_limit, backend, random_state, n_jobs
         risk = self.predict(X)
         (_, came), (_, times) = read_survival(y)
         if len(times) != len(risk):
-            raise ValueError(f"X has {len(risk)} rows, but y has {len(times)}")
+            raise ValueError(f"X has {counted(len(risk), 'row')}, but y has {len(times)}")
         found = survival.concordance(times, came.astype(np.float64), risk)
         if found is None:
             raise ValueError("no two rows of y have a known order in time")

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from odtdsl.base.back_ends import gives_up
+from odtdsl.base.numbers import counted
 from odtdsl.datasets.dataset import Day
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.predictor import Predictor
@@ -63,11 +64,6 @@ def slack_text(line: AuditLine) -> str:
     if line.holds and slack and bound is not None and abs(slack) <= NOISE * (1 + abs(bound)):
         return "0"
     return shown(slack)
-
-
-def counted(count: int, one: str, many: str = "") -> str:
-    """`1 rule`, `2 rules`."""
-    return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> Iterator[str]:

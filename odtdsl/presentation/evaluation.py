@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from odtdsl.base.numbers import counted
 from odtdsl.driver.scoring import TestScore
 from odtdsl.insight.evaluation import LEVEL, Evaluation, Measure, Part
-from odtdsl.presentation.console import audited_test, counted, table, test_lines
+from odtdsl.presentation.console import audited_test, table, test_lines
 
 
 def lines(found: Evaluation, stages: Sequence[str] = ()) -> Iterator[str]:

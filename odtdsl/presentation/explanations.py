@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from odtdsl.base.diagnostics.render import render_text
-from odtdsl.presentation.console import counted, shown, sides_text, stage_line, table
+from odtdsl.base.numbers import counted
+from odtdsl.presentation.console import shown, sides_text, stage_line, table
 from odtdsl.problem.ir.expr import Scope
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from odtdsl.presentation.console import counted, table
+from odtdsl.base.numbers import counted
+from odtdsl.presentation.console import table
 
 if TYPE_CHECKING:
     from odtdsl.insight.tuning.result import Trial, Tuning

@@ -64,7 +64,8 @@ class NearestBound:
         if one.kind == "depth":
             return f"with depth {value}, all other rules can be satisfied"
         if one.kind == "leaves":
-            return f"with {value} leaves, all other rules can be satisfied"
+            leaves = "leaf" if value == "1" else "leaves"
+            return f"with {value} {leaves}, all other rules can be satisfied"
         way = (
             f"with a bound of at least {value}"
             if self.found.op == "<="

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from odtdsl.base.diagnostics.model import error
+from odtdsl.base.numbers import counted
 from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.rows import Rows
 
@@ -40,11 +41,15 @@ def deal(rows: Rows, chosen: IntArray, count: int, seed: Sequence[int]) -> list[
         U343: fewer than two folds, or fewer rows than folds.
     """
     if count < 2:
-        raise error("U343", f"{count} folds hold out no rows", helps=("use at least 2",))
+        raise error(
+            "U343",
+            f"{counted(count, 'fold')} cannot hold out rows",
+            helps=("use at least 2",),
+        )
     if len(chosen) < count:
         raise error(
             "U343",
-            f"{len(chosen)} rows cannot be divided into {count} folds",
+            f"{counted(len(chosen), 'row')} cannot be divided into {count} folds",
             helps=(f"use at most {len(chosen)} folds",) if len(chosen) > 1 else (),
         )
     draw = np.random.Generator(np.random.PCG64(seed))

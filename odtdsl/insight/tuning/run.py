@@ -12,6 +12,7 @@ import numpy as np
 
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.base.interrupts import interrupted
+from odtdsl.base.numbers import counted
 from odtdsl.compiler import Analysis, analyse
 from odtdsl.datasets.split import Division
 from odtdsl.datasets.table import IntArray
@@ -110,7 +111,7 @@ def tune(
     if len(settings) * len(plan.inner) > MAX_RUNS:
         raise error(
             "U341",
-            f"{len(settings)} settings on {len(plan.inner)} folds give too many runs",
+            f"{counted(len(settings), 'setting')} on {len(plan.inner)} folds give too many runs",
             helps=(f"the limit is {MAX_RUNS:,}: give fewer values or folds",),
         )
     _check(spec, source, analysis, grid, settings, score)

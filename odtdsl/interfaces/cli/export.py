@@ -126,7 +126,7 @@ def _told(plan: Plan, form: str, out: Path | None, written: str | bytes) -> dict
 
 
 def _summary(plan: Plan, form: str, out: Path | None) -> str:
-    from odtdsl.presentation.console import counted
+    from odtdsl.base.numbers import counted
 
     where = form if out is None else str(out)
     splits = counted(plan.n_splits, "split")

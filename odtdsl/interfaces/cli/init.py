@@ -62,7 +62,7 @@ def _ask(columns: Sequence[str], likely: str) -> str:
 
 
 def _lines(found: Draft, spec: Path) -> list[str]:
-    from odtdsl.presentation.console import counted
+    from odtdsl.base.numbers import counted
 
     features = sum(column.role == "feature" for column in found.columns)
     chosen = "; choose another with `--target`" if found.chosen else ""

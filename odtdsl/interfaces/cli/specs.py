@@ -34,8 +34,8 @@ class Check(OnSpec):
 
         Exits with 0 if there is no mistake; that no back end can solve it is a warning.
         """
+        from odtdsl.base.numbers import counted
         from odtdsl.driver.choice import choose, refused
-        from odtdsl.presentation import console
         from odtdsl.problem.terms.normalize import normalize
 
         analysis = self.problem().analysis()
@@ -58,9 +58,9 @@ class Check(OnSpec):
         rows, problem = analysis.rows, analysis.problem
         click.echo(
             (
-                f"{self.spec}: {console.counted(rows.n_rows, 'training row')}, "
-                f"{console.counted(len(problem.features), 'feature')}, "
-                f"{console.counted(len(problem.rules), 'rule')}: no mistakes found"
+                f"{self.spec}: {counted(rows.n_rows, 'training row')}, "
+                f"{counted(len(problem.features), 'feature')}, "
+                f"{counted(len(problem.rules), 'rule')}: no mistakes found"
             )
             + (f"; but {_solver(problem.options.backend)} cannot solve it" if notes else "")
         )

@@ -9,6 +9,7 @@ from typing import Literal
 
 from odtdsl.base.back_ends import wishes
 from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.numbers import counted
 from odtdsl.base.source import Span
 from odtdsl.interfaces.editor.data_facts import ColumnFacts, Facts
 from odtdsl.interfaces.editor.keywords import (
@@ -325,7 +326,7 @@ class _Asked:
         column = self.facts.column(name)
         for text, count in () if column is None else column.levels:
             bare = column is not None and column.kind == "number"
-            yield _text(text, f"{count} rows", bare=bare)
+            yield _text(text, counted(count, "row"), bare=bare)
 
     def _files(self, typed: str, suffixes: tuple[str, ...]) -> Iterator[Item]:
         """Files and folders beside the spec, or in the folder that is typed already."""
@@ -373,4 +374,4 @@ def _detail(column: ColumnFacts) -> str:
     if column.low is not None:
         return f"number, {column.low} to {column.high}"
     shown = ", ".join(text for text, _ in column.levels[:4])
-    return f"{column.n_levels} values: {shown}{', ...' if column.n_levels > 4 else ''}"
+    return f"{counted(column.n_levels, 'value')}: {shown}{', ...' if column.n_levels > 4 else ''}"

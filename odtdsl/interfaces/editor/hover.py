@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from odtdsl.base.diagnostics.model import error
+from odtdsl.base.numbers import counted
 from odtdsl.base.source import Span
 from odtdsl.interfaces.editor.data_facts import ColumnFacts, Facts
 from odtdsl.interfaces.editor.keywords import FUNCTIONS, MEANINGS, SCOPES
@@ -152,7 +153,7 @@ def _named(of: Definition, facts: Facts | None) -> str:
         case ast.Group() as group:
             count = dict(facts.groups).get(of.name) if facts is not None else None
             n_rows = None if facts is None else facts.n_rows
-            size = "" if count is None else f": {count} training rows (of {n_rows} read)"
+            size = "" if count is None else f": {counted(count, 'training row')} (of {n_rows} read)"
             return f"**{of.name}** (group of rows{size})\n\n{_code(expr_to_text(group.condition))}"
         case ast.Let() as let:
             return f"**{of.name}** (`let`)\n\n{_code(expr_to_text(let.value))}"
@@ -197,7 +198,8 @@ def _column(column: ColumnFacts, facts: Facts) -> str:
         rows.append(f"\nmissing in {column.n_missing} of {facts.n_rows} rows")
     if column.levels:
         rows.append("")
-        rows += [f"- `{_plain(text)}`: {count} rows" for text, count in column.levels[:MOST_SHOWN]]
+        most = column.levels[:MOST_SHOWN]
+        rows += [f"- `{_plain(text)}`: {counted(count, 'row')}" for text, count in most]
         if column.n_levels > MOST_SHOWN:
             rows.append(f"- and {column.n_levels - MOST_SHOWN} more")
     return "\n".join(rows)

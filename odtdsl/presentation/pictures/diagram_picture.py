@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from odtdsl.base.numbers import counted
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Node
 from odtdsl.predictors.graph import End, Graph, Joint
@@ -113,7 +114,7 @@ def _text(node: Joint | End, diagram: Diagram) -> Text:
         lines = (*((text, True) for text in wrapped(label)), (counts, False))
         return Text(lines=lines, title=f"{label}: {counts}", weights=node.leaf.class_weights)
     words = node_words(node.split)
-    title = f"{' '.join(words)}, {node.size} rows"
+    title = f"{' '.join(words)}, {counted(node.size, 'row')}"
     if isinstance(node.split, AxisTest):
         answer = "yes" if node.split.missing == "left" else "no"
         title += f"; missing: {answer}"

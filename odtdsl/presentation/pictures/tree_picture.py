@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from odtdsl.base.numbers import counted
 from odtdsl.predictors.diagram_nodes import AxisTest
 from odtdsl.predictors.graph import End, Joint
 from odtdsl.predictors.nodes import InBin
@@ -89,7 +90,7 @@ def _text(node: Joint | End, tree: Tree, last: float) -> Text:
     answer = "yes" if split.missing == "left" else "no"
     return Text(
         lines=tuple((line, True) for line in strong),
-        title=f"{first} {second}, {node.size} rows; missing: {answer}",
+        title=f"{first} {second}, {counted(node.size, 'row')}; missing: {answer}",
     )
 
 
@@ -160,4 +161,5 @@ def _middle(box: Box) -> float:
 
 def _default_title(tree: Tree) -> str:
     targets = ", ".join(printable(target) for target in tree.targets)
-    return f"decision tree for {targets}: depth {tree.depth}, {tree.n_leaves} leaves"
+    leaves = counted(tree.n_leaves, "leaf", "leaves")
+    return f"decision tree for {targets}: depth {tree.depth}, {leaves}"

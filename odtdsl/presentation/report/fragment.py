@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from odtdsl.base.numbers import counted
 from odtdsl.driver.result import Result
 from odtdsl.predictors.missing_values import missing_notes
 from odtdsl.presentation import console
@@ -45,5 +46,5 @@ def _notes(result: Result) -> Notes | None:
 
 def _kept(result: Result) -> str:
     assert result.audit is not None, "there is an audit"
-    count = console.counted(len(result.audit.lines), "line")
+    count = counted(len(result.audit.lines), "line")
     return f"audit: {count}, " + ("all hold" if result.audit.holds else "some do NOT hold")

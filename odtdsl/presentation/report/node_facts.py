@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from odtdsl.base.numbers import counted
 from odtdsl.datasets.table import IntArray
 from odtdsl.driver.result import Show
 from odtdsl.insight.attribution import rules_by_node
@@ -148,8 +149,8 @@ def notes_of(
 def _notes(one: NodeFacts, facts: Facts, show: Sequence[Show], numbered: bool) -> Iterator[str]:
     node = one.node
     if numbered:
-        counted = facts.model.kind == "tree" and isinstance(node, Joint)
-        yield f"#{node.number}" + (f" · {node.size} rows" if counted else "")
+        sized = facts.model.kind == "tree" and isinstance(node, Joint)
+        yield f"#{node.number}" + (f" · {counted(node.size, 'row')}" if sized else "")
     yield from facts.missing.get(node.number, ())
     if "costs" in show and one.costs is not None and one.costs[1]:
         yield cost_words(one)

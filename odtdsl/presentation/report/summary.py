@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from odtdsl.base.diagnostics.render import render_text
+from odtdsl.base.numbers import counted
 from odtdsl.driver.result import Stage
 from odtdsl.presentation import console
 from odtdsl.presentation.report.markup import Markup, Part, block, section, table, tag
@@ -59,8 +60,8 @@ def training_errors(subject: Subject) -> Iterator[tuple[str, str]]:
 def _size(subject: Subject) -> str:
     model = subject.model
     assert model is not None, "there is a model"
-    leaves = console.counted(model.n_leaves, "leaf", "leaves")
-    return f"{console.counted(model.n_splits, 'split')}, {leaves}"
+    leaves = counted(model.n_leaves, "leaf", "leaves")
+    return f"{counted(model.n_splits, 'split')}, {leaves}"
 
 
 def objective(subject: Subject) -> Markup:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from odtdsl.base.numbers import counted
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import AxisTest
 from odtdsl.predictors.graph import End, Joint
@@ -136,7 +137,7 @@ def shared(subject: Subject) -> Markup:
         into = facts.graph.arcs_into(one.node.number)
         if isinstance(one.node, Joint) and len(into) > 1:
             arcs = "; ".join(
-                f"#{joint.number} {answer}: {joint.sizes[answer == 'no']} rows"
+                f"#{joint.number} {answer}: {counted(joint.sizes[answer == 'no'], 'row')}"
                 for joint, answer in into
             )
             asks = " ".join(node_words(one.node.split))

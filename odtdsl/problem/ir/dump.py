@@ -13,6 +13,7 @@ from typing import assert_never
 import numpy as np
 
 from odtdsl.base.back_ends import takes
+from odtdsl.base.numbers import counted
 from odtdsl.datasets.request import DataRequest, TestFile, TestShare
 from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.expr import (
@@ -456,7 +457,7 @@ def _sums(weights: IntArray) -> str:
         shown.append(
             f"{added} - {paths_taken}" if added and paths_taken else str(added - paths_taken)
         )
-    return f"{rows} rows: {', '.join(shown)}"
+    return f"{counted(rows, 'row')}: {', '.join(shown)}"
 
 
 def _stage(stage: StageForm, core: Core) -> Iterator[str]:

@@ -16,6 +16,7 @@ from odtdsl.auditor.routing import LeafOn, TreeOn
 from odtdsl.auditor.rows import AuditRows, NoValue
 from odtdsl.auditor.targets import AuditPart
 from odtdsl.auditor.values import FLOAT_TOLERANCE
+from odtdsl.base.numbers import counted
 from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.predictors.nodes import Leaf
 from odtdsl.problem.ir.expr import Apply
@@ -161,14 +162,14 @@ class SurvivalAudit(AuditPart):
             text="every leaf's hazard ratio is its events over the hazards of its rows",
             holds=not ratios,
             instances=len(model.leaves),
-            note=f"broken in {ratios} leaves" if ratios else "",
+            note=f"broken in {counted(ratios, 'leaf', 'leaves')}" if ratios else "",
         )
         yield AuditLine(
             rule="tree curves",
             text="every leaf's curve is that of its rows",
             holds=not curves,
             instances=len(model.leaves),
-            note=f"broken in {curves} leaves" if curves else "",
+            note=f"broken in {counted(curves, 'leaf', 'leaves')}" if curves else "",
         )
 
     def truth(self, rows: AuditRows) -> IntArray | FloatArray:

@@ -65,8 +65,8 @@ class SurvivalLeaves(LeafPart):
         times = number_text(float(f"{ratio:.3g}"))
         half = median(leaf.curve)
         said = "not reached" if half is None else rounded(half)
-        events = rounded(sum(events for _, _, events in leaf.curve))
-        return f"hazard x {times}, median {said}, {events} events"
+        came = rounded(sum(events for _, _, events in leaf.curve))
+        return f"hazard x {times}, median {said}, {came} {'event' if came == '1' else 'events'}"
 
 
 PART = SurvivalLeaves()

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError, error, shortened
+from odtdsl.base.numbers import counted
 from odtdsl.compiler.columns import Columns
 from odtdsl.compiler.context import Reporter
 from odtdsl.compiler.statements import Statements
@@ -90,7 +91,8 @@ class SurvivalTarget(TargetPart):
         if not came.any():
             reporter.error(
                 "D230",
-                f"no event came in the {rows.n_rows} training rows: there is no hazard to compare",
+                f"no event came in the {counted(rows.n_rows, 'training row')}: there is no "
+                "hazard to compare",
                 statements.target,
                 helps=("an event is 1 where it came; 0 says that the row was censored",),
             )
