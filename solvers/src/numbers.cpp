@@ -4,8 +4,13 @@
 #include <cmath>
 #include <random>
 
+#include "odt/pair_medians.hpp"
+
 namespace odt {
 namespace {
+
+// A column of a pass costs so much less than a feature whose rows leave a list in both directions.
+constexpr std::size_t kColumnsAFeature = 60, kMostColumns = 512;
 
 // Beside no weight a sum is what rounding has left of it.
 double gain_of_mean(double s, double w) { return w > 0 ? s * s / w : 0; }
@@ -91,13 +96,58 @@ NumberRows::NumberRows(const OutputRows& data, OutputValues& values, OutputGains
 }
 
 NumberLosses::NumberLosses(const NumberRows& data) : data_(data), total_(data.targets) {
+  if (data.loss == OutputLoss::absolute && !data.ruled) make_tests();
   for (double w : data.weight) unit_ = unit_ && w == 1;
   if (!unit_) return;
   inverse_.resize(data.rows + 1);
   for (std::size_t i = 1; i <= data.rows; ++i) inverse_[i] = 1.0 / static_cast<double>(i);
 }
 
-void NumberLosses::begin(const std::uint32_t* rows, std::size_t n) {
+void NumberLosses::make_tests() {
+  std::size_t tests = 0, parted = 0;
+  for (const auto& cell : data_.cell) {
+    const std::size_t cuts = cell.empty() ? 0 : *std::max_element(cell.begin(), cell.end());
+    first_.push_back(tests);
+    tests += cuts;
+    parted += cuts > 0 ? 1 : 0;
+  }
+  if (tests == 0 || tests > std::min(kColumnsAFeature * parted, kMostColumns)) return;
+  blocks_ = (tests + kLanes - 1) / kLanes;
+  masks_.assign(data_.rows * blocks_, 0);
+  for (std::size_t f = 0; f < data_.features; ++f)
+    for (std::size_t i = 0; i < data_.rows; ++i)
+      for (std::size_t k = first_[f]; k < first_[f] + data_.cell[f][i]; ++k)
+        masks_[i * blocks_ + k / kLanes] |= static_cast<std::uint8_t>(1 << (k % kLanes));
+  test_.resize(tests);
+  one_.reserve(blocks_ * kLanes);
+  none_.reserve(blocks_ * kLanes);
+}
+
+void NumberLosses::sum_tests(std::size_t n, const std::uint32_t* const* by_target) {
+  std::fill(test_.begin(), test_.end(), own_ + 2 * data_.price);
+  steps_.resize(2 * n);
+  for (std::size_t t = 0; t < data_.targets; ++t) {
+    const double* y = data_.value[t].data();
+    for (std::size_t k = 0; k < n; ++k) {
+      steps_[2 * k] = data_.weight[by_target[t][k]];
+      steps_[2 * k + 1] = k + 1 < n ? y[by_target[t][k + 1]] - y[by_target[t][k]] : 0;
+    }
+    const MaskedRows rows{nullptr, 0, masks_.data(), blocks_, by_target[t], n};
+    median_pass({steps_.data(), rows, weight_, one_.data(), none_.data()}, 0);
+    for (std::size_t j = 0; j < test_.size(); ++j)
+      test_[j] += data_.factor[t] * (one_[j] + none_[j]);
+  }
+}
+
+// Lists in both directions take about eight times as long as sums.
+std::uint64_t NumberLosses::work(std::size_t n) const {
+  if (data_.loss != OutputLoss::absolute) return n * data_.features * data_.targets;
+  if (blocks_ > 0) return n * (data_.features + data_.targets * test_.size() / 8);
+  return n * data_.features * data_.targets * 8;
+}
+
+void NumberLosses::begin(const std::uint32_t* rows, std::size_t n,
+                         const std::uint32_t* const* by_target) {
   own_ = 0;
   weight_ = 0;
   for (std::size_t i = 0; i < n; ++i) {
@@ -108,6 +158,7 @@ void NumberLosses::begin(const std::uint32_t* rows, std::size_t n) {
     total_[t] = 0;
     for (std::size_t i = 0; i < n; ++i) total_[t] += data_.sum[t][rows[i]];
   }
+  if (blocks_ > 0) sum_tests(n, by_target);
 }
 
 double NumberLosses::leaf(const std::uint32_t* rows, std::size_t n) {
@@ -133,7 +184,7 @@ double NumberLosses::leaf(const std::uint32_t* rows, std::size_t n) {
   return std::max(0.0, lost - gained) + data_.price;
 }
 
-void NumberLosses::splits(const std::uint32_t* order, std::size_t n,
+void NumberLosses::splits(std::size_t f, const std::uint32_t* order, std::size_t n,
                           const std::uint32_t* const* by_target, const char* open, double* out) {
   if (n < 2) return;
   if (data_.gains) return gains(order, n, open, out);
@@ -143,7 +194,7 @@ void NumberLosses::splits(const std::uint32_t* order, std::size_t n,
     case OutputLoss::poisson:
       return poisson(order, n, open, out);
     case OutputLoss::absolute:
-      return medians(order, n, by_target, out);
+      return medians(f, order, n, by_target, open, out);
   }
 }
 
@@ -264,8 +315,14 @@ void NumberLosses::gains(const std::uint32_t* order, std::size_t n, const char* 
     out[at_[k]] = std::max(0.0, own_ - gain_[k] - gain_[count + k]) + 2 * data_.price;
 }
 
-void NumberLosses::medians(const std::uint32_t* order, std::size_t n,
-                           const std::uint32_t* const* by_target, double* out) {
+void NumberLosses::medians(std::size_t f, const std::uint32_t* order, std::size_t n,
+                           const std::uint32_t* const* by_target, const char* open, double* out) {
+  if (blocks_ > 0) {
+    const double* test = test_.data() + first_[f];
+    for (std::size_t i = 0; i + 1 < n; ++i)
+      if (open[i]) out[i] = test[data_.cell[f][order[i]]];
+    return;
+  }
   std::fill(out, out + n, own_ + 2 * data_.price);
   for (std::size_t t = 0; t < data_.targets; ++t) {
     chain(t, order, n, by_target[t], true, out);

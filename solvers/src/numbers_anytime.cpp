@@ -148,7 +148,7 @@ bool NumberAnytime::scan(const std::uint32_t* order, std::size_t f, std::size_t 
   for (std::size_t i = 0; i + 1 < least; ++i) open_[i] = open_[n - 2 - i] = 0;
   if (data_.rules->asks_cuts())
     for (std::size_t i = 0; i + 1 < n; ++i) open_[i] = open_[i] && stands(order, f, i + 1, level);
-  losses_.splits(order, n, by_target, open_.data(), split_.data());
+  losses_.splits(f, order, n, by_target, open_.data(), split_.data());
   return true;
 }
 
@@ -161,7 +161,7 @@ std::vector<NumberAnytime::Cut> NumberAnytime::cuts(const View& view, std::size_
   std::vector<const std::uint32_t*> by_target;
   for (std::size_t t = 0; t < losses_.sorted_targets(); ++t)
     by_target.push_back(view.of(data_.features + t));
-  losses_.begin(view.of(0), n);
+  losses_.begin(view.of(0), n, by_target.data());
   const double base = even ? losses_.leaf(view.of(0), n) + data_.price : 0;
   for (std::size_t f = 0; f < data_.features; ++f) {
     const std::uint32_t* order = view.of(f);
@@ -181,15 +181,10 @@ std::vector<NumberAnytime::Cut> NumberAnytime::cuts(const View& view, std::size_
       if (best.place > 0) found.push_back(best);
     }
   }
-  control_.poll(scan_work(n));
+  control_.poll(losses_.work(n));
   std::stable_sort(found.begin(), found.end(),
                    [](const Cut& a, const Cut& b) { return a.score < b.score; });
   return found;
-}
-
-// Medians are followed by lists in both directions, which takes about eight times as long as sums.
-std::uint64_t NumberAnytime::scan_work(std::size_t n) const {
-  return n * data_.features * (data_.targets + 7 * losses_.sorted_targets());
 }
 
 // The best split of a side from the best one of each feature. Under rules on outputs the loss of
@@ -250,7 +245,7 @@ void NumberAnytime::sides(const View& view, const Cut& cut, Side (&out)[2]) {
     deal(view.of(f), part_[0].data() + f * count[0], part_[1].data() + f * count[1]);
   for (std::size_t k = 0; k < 2; ++k) {
     const std::uint32_t* rows = along + (k == 0 ? 0 : cut.place);
-    losses_.begin(rows, count[k]);
+    losses_.begin(rows, count[k], by_target[k].data());
     std::vector<Cut> best;
     const int state = after(view.state, cut.feature);
     const bool may = data_.may_split(state, rows, count[k]);
@@ -275,7 +270,7 @@ void NumberAnytime::sides(const View& view, const Cut& cut, Side (&out)[2]) {
     }
     settle(out[k], best, state, rows, count[k]);
   }
-  control_.poll(scan_work(n) + n * data_.features);
+  control_.poll(losses_.work(n) + n * data_.features);
 }
 
 NumberAnytime::Ptr NumberAnytime::tree_of(const Side& side) const {

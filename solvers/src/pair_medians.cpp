@@ -2,23 +2,14 @@
 
 #include <numeric>
 
-#include "odt/masked_sums.hpp"
-
 namespace odt {
 namespace {
-
-struct MedianPass {
-  const double* steps;  // [point]: weight, way to the next target
-  MaskedRows weights;
-  double all;  // weight
-  double *one, *none;
-};
 
 ODT_INLINE Lanes lesser(const Lanes& a, const Lanes& b) { return a < b ? a : b; }
 
 template <int kBlocks>
 ODT_INLINE void pass_blocks(const MedianPass& in, std::size_t block) {
-  const MaskedRows& rows = in.weights;
+  const MaskedRows& rows = in.columns;
   Lanes above[kBlocks] = {}, below[kBlocks] = {}, one[kBlocks] = {}, none[kBlocks] = {};
   for (std::size_t k = 0; k < rows.rows; ++k) {
     const std::uint8_t* mask = rows.masks + rows.row[k] * rows.blocks + block;
@@ -29,7 +20,7 @@ ODT_INLINE void pass_blocks(const MedianPass& in, std::size_t block) {
       above[i] += (Lanes)((LaneBits)w & bits);
     }
   }
-  double all_below = 0, all_above = in.all;
+  double all_below = 0, all_above = in.weight;
   for (std::size_t k = 0; k < rows.rows; ++k) {
     const std::uint8_t* mask = rows.masks + rows.row[k] * rows.blocks + block;
     const double weight = in.steps[2 * k], way = in.steps[2 * k + 1];
@@ -56,12 +47,12 @@ ODT_INLINE void pass_blocks(const MedianPass& in, std::size_t block) {
   }
 }
 
-ODT_CLONES void pass_all(const MedianPass& in, std::size_t block) {
-  for (; block + 2 <= in.weights.blocks; block += 2) pass_blocks<2>(in, block);
-  for (; block < in.weights.blocks; ++block) pass_blocks<1>(in, block);
-}
-
 }  // namespace
+
+ODT_CLONES void median_pass(const MedianPass& in, std::size_t block) {
+  for (; block + 2 <= in.columns.blocks; block += 2) pass_blocks<2>(in, block);
+  for (; block < in.columns.blocks; ++block) pass_blocks<1>(in, block);
+}
 
 void PairMedians::prepare(const RegressionView& view) {
   const std::size_t n = view.points;
@@ -123,7 +114,7 @@ void PairMedians::tell(const std::vector<std::uint32_t>& points, std::size_t blo
     out.all_w += steps_[2 * k];
   }
   const MaskedRows rows{counted_.data(), 2, masks_.data(), blocks_, points.data(), n};
-  pass_all({steps_.data(), rows, out.all_w, out.one.data(), out.none.data()}, block);
+  median_pass({steps_.data(), rows, out.all_w, out.one.data(), out.none.data()}, block);
   if (!counts) return;
   out.points.reserve(stride);
   out.n.reserve(stride);

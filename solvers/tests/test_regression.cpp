@@ -6,6 +6,7 @@
 #include "check.hpp"
 #include "odt/cluster_bound.hpp"
 #include "odt/four_clusters.hpp"
+#include "odt/numbers.hpp"
 #include "odt/pair_medians.hpp"
 #include "odt/regression.hpp"
 #include "random_problem.hpp"
@@ -197,6 +198,61 @@ CASE(medians_of_pairs_equal_plain_ones) {
         CHECK(std::fabs(half[a].none[j] - part(0)) < 1e-9);
       }
   }
+}
+
+// Few cuts by one pass over the targets, many by lists.
+CASE(medians_of_cuts_equal_plain_ones) {
+  Random random(35);
+  int many = 0;
+  for (int trial = 0; trial < check::trials(1500); ++trial) {
+    RegressionProblem p;
+    const bool long_ones = trial % 15 == 0;
+    p.base = random_problem(random, long_ones ? 90 : draw(random, 2, 14), draw(random, 1, 3), 1,
+                            long_ones ? 1000 : draw(random, 2, 9));
+    p.loss = OutputLoss::absolute;
+    p.leaf_price = trial % 5 == 0 ? 0.5 : 0;
+    for (std::size_t i = 0; i < p.base.rows; ++i) {
+      p.target.push_back(trial % 2 == 0 ? draw(random, -3, 3) : real(random, -9, 9));
+      if (trial % 3 == 0) p.weight.push_back(draw(random, 1, 4) * 0.5);
+    }
+    const RegressionData points(p);
+    const NumberRows rows(points);
+    NumberLosses losses(rows);
+    std::vector<std::uint32_t> some;
+    for (std::uint32_t i = 0; i < rows.rows; ++i)
+      if (trial % 4 == 0 || draw(random, 0, 2) > 0) some.push_back(i);
+    const std::size_t n = some.size();
+    std::vector<std::uint32_t> order(some), by_target(some);
+    const std::vector<double>& y = rows.value[0];
+    std::sort(by_target.begin(), by_target.end(), [&](auto a, auto b) { return y[a] < y[b]; });
+    const std::uint32_t* sorted = by_target.data();
+    losses.begin(some.data(), n, &sorted);
+    const auto lost = [&](std::size_t first, std::size_t last) {
+      double least = 1e300;
+      for (std::size_t m = first; m < last; ++m) {
+        double sum = 0;
+        for (std::size_t i = first; i < last; ++i)
+          sum += rows.weight[order[i]] * std::fabs(y[order[i]] - y[order[m]]);
+        least = std::min(least, sum);
+      }
+      return least;
+    };
+    std::size_t cuts = 0;
+    for (std::size_t f = 0; f < rows.features; ++f) {
+      cuts += rows.bound[f].size();
+      const auto& cell = rows.cell[f];
+      std::sort(order.begin(), order.end(), [&](auto a, auto b) { return cell[a] < cell[b]; });
+      std::vector<char> open(n + 1, 0);
+      std::vector<double> out(n + 1, 0.0);
+      for (std::size_t i = 0; i + 1 < n; ++i) open[i] = cell[order[i]] != cell[order[i + 1]];
+      losses.splits(f, order.data(), n, &sorted, open.data(), out.data());
+      for (std::size_t i = 0; i + 1 < n; ++i)
+        if (open[i])
+          CHECK(std::fabs(out[i] - lost(0, i + 1) - lost(i + 1, n) - 2 * p.leaf_price) < 1e-9);
+    }
+    many += cuts > 60 * rows.features;
+  }
+  CHECK(many > 0);
 }
 
 CASE(regression_by_columns_and_by_pairs) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "odt/aligned.hpp"
 #include "odt/outputs_rows.hpp"
 #include "odt/outputs_values.hpp"
 #include "odt/regression_data.hpp"
@@ -68,12 +69,13 @@ class NumberLosses {
   // What rows lose as one leaf, its price included.
   double leaf(const std::uint32_t* rows, std::size_t n);
   // The rows whose orders are scanned next: `splits` wants to know what they have in all.
-  void begin(const std::uint32_t* rows, std::size_t n);
-  // What the first i + 1 rows of an order and the others lose as two leaves, prices included, where
-  // `open[i]`; under rules on outputs that have no quick way, what they lose without these.
   // `by_target`: the same rows, per target by its value.
-  void splits(const std::uint32_t* order, std::size_t n, const std::uint32_t* const* by_target,
-              const char* open, double* out);
+  void begin(const std::uint32_t* rows, std::size_t n, const std::uint32_t* const* by_target);
+  // What the first i + 1 rows of a feature's order and the others lose as two leaves, prices
+  // included, where `open[i]`; under rules on outputs that have no quick way, what they lose without
+  // these.
+  void splits(std::size_t f, const std::uint32_t* order, std::size_t n,
+              const std::uint32_t* const* by_target, const char* open, double* out);
   // Whether `best_split` knows cuts of such rows.
   bool quick() const {
     return unit_ && data_.targets == 1 && data_.loss == OutputLoss::squared && !data_.ruled;
@@ -84,6 +86,8 @@ class NumberLosses {
   // Outputs of the rows without rules, per target, and what a row loses to such.
   void outputs(const std::vector<std::uint32_t>& rows, double* out);
   double lost(std::uint32_t row, const double* output) const;
+  // Of `begin` and `splits` of so many rows by all features: about that of visits of a row.
+  std::uint64_t work(std::size_t n) const;
   // Rows per target that `splits` wants in order of the target.
   std::size_t sorted_targets() const {
     return data_.loss == OutputLoss::absolute ? data_.targets : 0;
@@ -94,8 +98,10 @@ class NumberLosses {
   void squared(const std::uint32_t* order, std::size_t n, double* out);
   void poisson(const std::uint32_t* order, std::size_t n, const char* open, double* out);
   void gains(const std::uint32_t* order, std::size_t n, const char* open, double* out);
-  void medians(const std::uint32_t* order, std::size_t n, const std::uint32_t* const* by_target,
-               double* out);
+  void make_tests();
+  void sum_tests(std::size_t n, const std::uint32_t* const* by_target);
+  void medians(std::size_t f, const std::uint32_t* order, std::size_t n,
+               const std::uint32_t* const* by_target, const char* open, double* out);
   void chain(std::size_t t, const std::uint32_t* order, std::size_t n,
              const std::uint32_t* by_target, bool backwards, double* out);
   double median(std::size_t t, const std::uint32_t* rows, std::size_t n, double& output);
@@ -108,6 +114,12 @@ class NumberLosses {
   std::vector<double> low_w_, lost_, all_, packed_, gain_;
   std::vector<std::uint32_t> place_, next_, before_, at_, copy_;
   std::vector<std::pair<double, double>> pairs_;
+  // Medians of few cuts, all in one pass: a column for each.
+  std::size_t blocks_ = 0;           // of lanes; 0: cuts are many
+  std::vector<std::size_t> first_;   // per feature, its first column
+  std::vector<std::uint8_t> masks_;  // [row][block]
+  std::vector<double> steps_, test_;  // test: per column, what its two sides lose
+  Aligned<double> one_, none_;
 };
 
 }  // namespace odt

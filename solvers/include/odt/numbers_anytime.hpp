@@ -135,7 +135,6 @@ class NumberAnytime {
   void settle(Side& side, std::vector<Cut>& best, int state, const std::uint32_t* rows,
               std::size_t n);
   void sides(const View& view, const Cut& cut, Side (&out)[2]);
-  std::uint64_t scan_work(std::size_t n) const;  // of one scan of all features
   Ptr tree_of(const Side& side) const;
   Ptr stump(const View& view, const Ptr& one);
   Ptr depth_two(const View& view, const Ptr& one, double upper, std::size_t& most);

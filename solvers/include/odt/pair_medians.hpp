@@ -12,9 +12,19 @@
 
 #include "odt/aligned.hpp"
 #include "odt/lanes.hpp"
+#include "odt/masked_sums.hpp"
 #include "odt/regression_view.hpp"
 
 namespace odt {
+
+// Points in the order of their targets, and columns by blocks of lanes.
+struct MedianPass {
+  const double* steps;   // per point: its weight, and how far it is to the next target
+  MaskedRows columns;    // of the points; numbers are not read
+  double weight;         // of all
+  double *one, *none;    // per column: what the points with its bit lose, and the others
+};
+void median_pass(const MedianPass& in, std::size_t block);
 
 class PairMedians {
  public:
@@ -47,7 +57,7 @@ class PairMedians {
   std::vector<std::uint8_t> masks_;  // [place among the targets][block]
   std::vector<double> weight_, target_, counted_;  // counted: pairs of 1 and what sizes count
   std::vector<std::uint32_t> picked_, half_[2];
-  std::vector<double> steps_;  // per point: its weight, and how far it is to the next target
+  std::vector<double> steps_;
 };
 
 }  // namespace odt
