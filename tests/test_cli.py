@@ -410,8 +410,12 @@ def test_outputs_are_checked_before_the_search_and_full_disks_are_told(spec, tmp
         assert odt("solve", path, "-o", "/dev/full").exit_code == 1
         assert Path("/dev/full").is_char_device()
         code = "from odtdsl.interfaces.cli.main import main; main()"
-        full = f"{sys.executable} -c '{code}' check {path} > /dev/full"
-        assert subprocess.run(full, shell=True, capture_output=True, check=False).returncode == 1
+        for asked in (f"check {path}", "--help", "--version", "solve --help"):
+            full = f"{sys.executable} -c '{code}' {asked} > /dev/full"
+            ran = subprocess.run(full, shell=True, capture_output=True, text=True, check=False)
+            assert ran.returncode == 1
+            assert ran.stderr.startswith("error[F302]: reading or writing failed")
+            assert ran.stderr.count("\n") == 1
 
 
 def test_the_side_of_missing_cells_is_printed(spec, tmp_path):

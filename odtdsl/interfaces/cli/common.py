@@ -8,7 +8,8 @@ import re
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -179,8 +180,7 @@ def _code_or_message(action: Callable[[], int], as_json: bool, stopped: Callable
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (Python flushes it at exit)
         return OK
     except OSError as failure:
-        message = f"reading or writing failed: {failure}"
-        _tell([Diagnostic(code="F302", message=message)], False)  # it may be standard output
+        _failed(failure)
         return WRONG
     except Exception as failure:
         if stopped():  # what was imported made something else of it
@@ -190,6 +190,21 @@ def _code_or_message(action: Callable[[], int], as_json: bool, stopped: Callable
         _tell([Diagnostic(code="X001", message=message)], as_json)
         _report_file(failure)
     return code
+
+
+@contextmanager
+def telling() -> Iterator[None]:
+    """End with a message where the system could not read or write."""
+    try:
+        yield
+    except OSError as failure:
+        _failed(failure)
+        raise SystemExit(WRONG) from None
+
+
+def _failed(failure: OSError) -> None:
+    message = f"reading or writing failed: {failure}"
+    _tell([Diagnostic(code="F302", message=message)], False)  # it may be standard output
 
 
 def open_streams() -> None:

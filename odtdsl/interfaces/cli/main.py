@@ -7,7 +7,7 @@ Exit codes: 0 an answer; 1 spec, data or model wrong (also an audit that fails);
 from __future__ import annotations
 
 from odtdsl.interfaces.cli.commands import group
-from odtdsl.interfaces.cli.common import leave, open_streams
+from odtdsl.interfaces.cli.common import leave, open_streams, telling
 
 app = group(
     {
@@ -41,6 +41,7 @@ def main() -> None:
     """The whole command line, up to the end of the process."""
     open_streams()
     try:
-        app(prog_name="odt")
+        with telling():  # of help and versions, which no command prints
+            app(prog_name="odt")
     except SystemExit as ended:
         leave(ended)
