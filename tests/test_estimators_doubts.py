@@ -76,6 +76,22 @@ def test_a_path_of_trees_warns_of_its_data_once() -> None:
     assert len(caught) == 1
 
 
+def test_a_grid_search_warns_of_a_column_once() -> None:
+    from sklearn.model_selection import GridSearchCV
+
+    X = pd.DataFrame({"lab": [float(i % 9) if i % 8 else "<2" for i in range(ROWS)]})
+    y = np.arange(ROWS) % 9 > 3
+    tree = odtdsl.OptimalTreeClassifier()
+    with pytest.warns(odtdsl.DataWarning) as caught:
+        found = GridSearchCV(tree, {"max_depth": [1, 2]}, cv=3).fit(X, y)
+    assert len(caught) == 1
+    assert "D214" in {one.code for one in found.best_estimator_.result_.warnings}
+    other = X.rename(columns={"lab": "dose"})
+    for data in (other, other):  # a column that no clone has seen; a fit once more
+        with pytest.warns(odtdsl.DataWarning):
+            tree.fit(data, y)
+
+
 def test_classes_that_differ_only_in_capitals_are_told() -> None:
     X = frame()[["a"]]
     y = np.where(X.a > 0, "Yes", np.where(X.a > -1, "yes", "no"))

@@ -77,6 +77,19 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
     _instead: ClassVar[str] = 'write `missing="branch"`: each split learns the side of such cells'
     """What to write where missing cells are refused and there are some."""
 
+    # ---- a warning once for all clones, as of a grid search
+
+    def __sklearn_clone__(self) -> Self:
+        made: Self = super().__sklearn_clone__()
+        made._told = self._told = getattr(self, "_told", {})
+        return made
+
+    def _not_told(self, warning: Diagnostic) -> bool:
+        """Whether no clone has warned of the same column so; counts differ from fold to fold."""
+        key = (warning.code, *warning.message.split("`")[1:2])
+        mine = self._token = getattr(self, "_token", None) or object()
+        return getattr(self, "_told", {}).setdefault(key, mine) is mine
+
     # ---- what each estimator says
 
     @abstractmethod
@@ -276,9 +289,8 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
             undeclared_categories(self.spec, self._kinds),
             classes=classes_from_y(self.spec),
         )
-        if guessed:
-            told_once = "\n".join(str(one) for one in guessed)
-            warnings.warn(told_once, DataWarning, stacklevel=4)
+        if told_now := [one for one in guessed if self._not_told(one)]:
+            warnings.warn("\n".join(map(str, told_now)), DataWarning, stacklevel=4)
         analysis = replace(analysis, warnings=(*analysis.warnings, *guessed, *rounded))
         certify = bool(getattr(self, "certify", False))
         from odtdsl.insight.proofs.certify import checked, logged
