@@ -161,6 +161,11 @@ class ClassAnswer:
 
     @property
     def scale(self) -> int: ...
+    @property
+    def by_first(self) -> list[float]:
+        """
+        Of numbers, per feature: no tree that tests it first loses less. Empty: not told.
+        """
 
 class RuledAnswer:
     @property
@@ -207,6 +212,11 @@ class RuledAnswer:
 
     @property
     def scale(self) -> int: ...
+    @property
+    def by_first(self) -> list[float]:
+        """
+        Of numbers, per feature: no tree that tests it first loses less. Empty: not told.
+        """
 
 class NumberAnswer:
     @property
@@ -253,6 +263,11 @@ class NumberAnswer:
 
     @property
     def scale(self) -> int: ...
+    @property
+    def by_first(self) -> list[float]:
+        """
+        Of numbers, per feature: no tree that tests it first loses less. Empty: not told.
+        """
 
 class LayeredAnswer:
     @property
@@ -745,7 +760,12 @@ def solve_outputs(
     start: Tree | None = None,
     upper_bound: float | None = None,
     progress: Callable[[float, float, float, Plan | Tree | None], object] | None = None,
-) -> NumberAnswer: ...
+    by_first: Sequence[float] = [],
+) -> NumberAnswer:
+    """
+    by_first: per feature, what no tree that tests it first loses less than; empty: unknown.
+    """
+
 def finish_outputs(problem: OutputProblem, plan: Plan) -> NumberAnswer:
     """The tree of a plan that `solve_outputs` told of."""
 

@@ -78,12 +78,16 @@ Grown grow_outputs(const odt::OutputProblem& p, const std::string& split, const 
 
 NumberAnswer solve_vectors(const odt::OutputProblem& p, const Limits& limits, int leaf_rows,
                            const std::optional<TreeArrays>& start,
-                           std::optional<double> upper_bound, const Progress<double>& progress) {
+                           std::optional<double> upper_bound, const Progress<double>& progress,
+                           const std::vector<double>& by_first) {
   odt::OutputOptions o;
   static_cast<odt::RegressionOptions&>(o) = real_options_of(limits);
   o.leaf_rows = leaf_rows;
   if (upper_bound) o.upper_bound = *upper_bound;
   if (start) o.start = start->start();
+  if (!by_first.empty() && by_first.size() != p.base.features)
+    throw std::invalid_argument("by_first needs one entry per feature");
+  o.by_first = by_first;
   return answered<NumberAnswer, double>(
       std::move(o), limits, progress,
       [&p](const odt::OutputOptions& o) { return odt::solve_outputs(p, o); });
@@ -126,7 +130,9 @@ void bind_outputs_trees(nb::module_& m) {
         "split, leaf: how leaves are filled while splits are scored, and at the end: optimal,\n"
         "relaxed, medoid or average.");
   m.def("solve_outputs", &solve_vectors, "problem"_a, "limits"_a, nb::kw_only(), "leaf_rows"_a = 1,
-        "start"_a = nb::none(), "upper_bound"_a = nb::none(), "progress"_a = nb::none());
+        "start"_a = nb::none(), "upper_bound"_a = nb::none(), "progress"_a = nb::none(),
+        "by_first"_a = std::vector<double>(),
+        "by_first: per feature, what no tree that tests it first loses less than; empty: unknown.");
   m.def(
       "finish_outputs",
       [](const odt::OutputProblem& p, const odt::Plan& plan) {

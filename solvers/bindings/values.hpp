@@ -95,6 +95,7 @@ struct Answer {
   odt::Loss certified = 0;
   std::vector<odt::Loss> multipliers;
   odt::Loss scale = 1;
+  std::vector<double> by_first;
 };
 
 using ClassAnswer = Answer<odt::Loss>;
@@ -109,6 +110,7 @@ Made answer_of(const Result& r, bool interrupted = false) {
   made.bound = r.bound;
   if constexpr (std::is_same_v<Result, odt::RegressionResult>) {
     if (!r.tree.empty()) made.tree.emplace(r.tree, r.output);
+    made.by_first = r.by_first;
   } else {
     if (!r.tree.empty()) made.tree.emplace(r.tree);
     made.isa = r.isa;

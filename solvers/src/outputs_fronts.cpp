@@ -46,7 +46,8 @@ bool NumberFront::offer(NumberEntry e, const double* values, const Order& order)
 // ---- what is compared, and what no tree gets rid of again
 
 OutputFronts::OutputFronts(const OutputRows& data, OutputLane& lane, Control& control,
-                           std::size_t leaf_rows, std::size_t memory, double tolerance, Found found)
+                           std::size_t leaf_rows, std::size_t memory, double tolerance,
+                           std::vector<double> by_first, Found found)
     : data_(data),
       rules_(data.rules()),
       model_(data.problem.model),
@@ -55,6 +56,7 @@ OutputFronts::OutputFronts(const OutputRows& data, OutputLane& lane, Control& co
       leaf_rows_(leaf_rows),
       memory_(memory),
       tolerance_(tolerance),
+      by_first_(std::move(by_first)),
       found_(std::move(found)),
       parts_(data.problem),
       check_(data.problem.base, data.rules()),
@@ -263,10 +265,10 @@ void OutputFronts::branch(const OutputNode& node, const OutputAsk& ask, double b
     if (ask.shape.depth == 3) return by_tables(node, ask, budget, front);
     OutputPairs& pairs = lane_.pairs();
     control_.poll(pairs.work(node.rows));
-    OutputPairs::Table& whole = wholes_[!model_.measures.empty()];
-    pairs.sum(node.of(0), node.rows, !model_.measures.empty(), whole);
-    pairs.scan(whole, {ask.state, ask.level}, {}, scans_[0]);
-    return by_table(whole, pairs_inside(node), ask, {}, scans_[0], limit(ask, budget), budget,
+    whole_.row = nullptr;
+    pairs.sum(node.of(0), node.rows, !model_.measures.empty(), whole_);
+    pairs.scan(whole_, {ask.state, ask.level}, {}, scans_[0]);
+    return by_table(whole_, pairs_inside(node), ask, {{&scans_[0], {}, limit(ask, budget)}}, budget,
                     front);
   }
   if (ask.level > 0 && ask.shape.leaves == 4 &&
@@ -367,7 +369,8 @@ void OutputFronts::cut(const OutputNode& node, const OutputAsk& ask,
 }
 
 void OutputFronts::join(const OutputAsk& ask, const Split& split, const NumberFront& left,
-                        const NumberFront& right, double budget, NumberFront& front) {
+                        const NumberFront& right, double budget, NumberFront& front,
+                        const std::function<int(int plan, bool low)>& step) {
   std::vector<double> values(model_.components);
   std::uint64_t work = 0;
   for (const NumberEntry& a : left.entries())
@@ -382,7 +385,10 @@ void OutputFronts::join(const OutputAsk& ask, const Split& split, const NumberFr
       e.facts = a.facts | b.facts | split.facts;
       const double *x = left.values(a), *y = right.values(b);
       for (std::size_t k = 0; k < values.size(); ++k) values[k] = x[k] + y[k] + split.values[k];
-      offer(ask, e, values.data(), front, &split, a.plan, b.plan);
+      if (step && !of_use(ask, e, values.data(), front)) continue;
+      const int plans[2] = {step ? step(a.plan, true) : a.plan,
+                            step ? step(b.plan, false) : b.plan};
+      offer(ask, e, values.data(), front, &split, plans[0], plans[1]);
     }
 }
 

@@ -38,7 +38,7 @@ double joined(const OutputRows& data, const OutputNode& node, const OutputFronti
 // ---- open cuts
 
 OutputFrontier::OutputFrontier(const OutputRows& data, const OutputNode& node, const OutputAsk& ask,
-                               std::size_t leaf_rows)
+                               std::size_t leaf_rows, const std::vector<double>& by_first)
     : data_(data),
       node_(node),
       level_(ask.level),
@@ -57,7 +57,7 @@ OutputFrontier::OutputFrontier(const OutputRows& data, const OutputNode& node, c
     const std::uint32_t high = static_cast<std::uint32_t>(places_[f].size()) + 1;
     if (high < 2) continue;
     for (int l = std::max(1, shape.leaves - half); l <= std::min(half, shape.leaves - 1); ++l)
-      heap_.push_back({f, 0, high, 0, l, least, least});
+      heap_.push_back({f, 0, high, 0, l, least, least, by_first.empty() ? 0 : by_first[f]});
   }
   std::make_heap(heap_.begin(), heap_.end(), later);
 }

@@ -7,6 +7,7 @@
 // loss is bounded from below by tangents, and told from the rows of the trees that are left.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "odt/outputs_fronts.hpp"
 
@@ -97,62 +98,72 @@ bool OutputFronts::split_by(const OutputPairs::Column& column, const std::vector
 
 // ---- the last level
 
-// Leaves and splits of one side that may be of use, together with the other side: their mix below
-// `most`, their value below `budget`. Until it is kept, the plan of a split is its class, or its
-// column where there are measures.
-void OutputFronts::choices(const OutputPairs::Side& side, const double* gains, int state,
-                           std::size_t level, std::uint64_t inside, const OutputPairs::Mix& mix,
-                           double most, double budget, NumberFront& found) {
+// Leaves and splits of one side that may be of use, together with the other side: no screen leaves
+// them out, and their value is below `budget`. Until it is kept, the plan of a split is its class,
+// or its column where there are measures.
+void OutputFronts::choices(const std::vector<Screen>& screens, std::size_t column, bool low,
+                           int state, std::size_t level, std::uint64_t inside, double budget,
+                           NumberFront& found) {
   OutputPairs& pairs = lane_.pairs();
+  const OutputPairs::Side& side = side_sums_;
   const bool measured = !model_.measures.empty();
   found.clear();
-  const double own = pairs.own(side.all, mix), single = own - pairs.gain(side.all, state, mix);
-  if (single < most) {
+  std::vector<SideScreen>& here = side_screens_;
+  here.clear();
+  bool leaf = true;
+  double single = 0;
+  for (const Screen& one : screens) {
+    const double own = pairs.own(side.all, one.mix),
+                 alone = own - pairs.gain(side.all, state, one.mix),
+                 most = one.most - (low ? one.scan->high : one.scan->low)[column];
+    if (here.empty()) single = alone;
+    leaf = leaf && alone < most;
+    here.push_back({pairs.gains(*one.scan, column, low), own, most});
+  }
+  if (leaf) {
     made_.loss = single;
     made_.measure.clear();
     if (measured) {
       made_.loss = 0;
       pairs.add_leaf(side.all, true, made_);
+      if (pairs.tangents()) pairs.measure(side.all, side_rows_, made_);
     }
     values_.assign(model_.components, 0.0);
-    if (measured_by_rows(-1)) choose(-1, 0, budget, found);
+    choose(-1, 0, budget, found);
   }
   const Classes& classed = classes(state, level);
   if (measured) {
+    const auto open = [&](std::size_t c) {
+      return std::all_of(here.begin(), here.end(),
+                         [&](const SideScreen& one) { return one.own - one.gains[c] < one.most; });
+    };
     for (std::size_t c = 0; c < classed.of.size(); ++c) {
-      if (!(own - gains[c] < most) ||
-          !split_by(pairs.columns()[c], side.all, inside, state, level, last_split_))
+      if (!open(c) || !split_by(pairs.columns()[c], side.all, inside, state, level, last_split_))
         continue;
       made_.loss = 0;
       made_.measure.clear();
       pairs.add_stump(side, true, c, made_);
-      if (!measured_by_rows(static_cast<int>(c))) continue;
+      if (pairs.tangents()) {
+        if (c >= told_) {
+          poll(side_rows_.row.size());
+          told_ = pairs.measure(side, side_rows_, c);
+        }
+        pairs.told(c, made_);
+      }
       values_ = last_split_.values;
       choose(static_cast<int>(c), last_split_.facts, budget, found);
     }
+    told_ = 0;
     return;
   }
   for (std::size_t k = 0; k < classed.first.size(); ++k) {
-    made_.loss = own - pairs.largest(gains, classed.only[k].data());
-    if (!(made_.loss < most) ||
+    made_.loss = here[0].own - pairs.largest(here[0].gains, classed.only[k].data());
+    if (!(made_.loss < here[0].most) ||
         !split_by(pairs.columns()[classed.first[k]], side.all, inside, state, level, last_split_))
       continue;
     values_ = last_split_.values;
     choose(static_cast<int>(k), last_split_.facts, budget, found);
   }
-}
-
-// What tangents tell of absolute measures gives way to what the rows of a side lose, as a leaf or
-// split on a column. False where even the tangents tell too much.
-bool OutputFronts::measured_by_rows(int column) {
-  OutputPairs& pairs = lane_.pairs();
-  if (!pairs.tangents()) return true;
-  for (std::size_t m = 0; m < made_.measure.size(); ++m)
-    if (made_.measure[m] > slack_[static_cast<std::size_t>(model_.measures[m].component)])
-      return false;
-  poll(side_rows_.size());
-  pairs.measure(side_sums_, side_rows_.data(), side_rows_.size(), column, made_);
-  return true;
 }
 
 // A leaf, or a split with the values of its own, as one of the choices.
@@ -187,38 +198,29 @@ int OutputFronts::step_of(int plan, const double* gains, const Classes& classed)
 
 // All trees that split rows with these sums and that none dominates.
 void OutputFronts::by_table(const OutputPairs::Table& table, std::uint64_t inside,
-                            const OutputAsk& ask, const OutputPairs::Mix& mix,
-                            const OutputPairs::Scan& scan, double most, double budget,
+                            const OutputAsk& ask, const std::vector<Screen>& screens, double budget,
                             NumberFront& front) {
   OutputPairs& pairs = lane_.pairs();
   const auto& columns = pairs.columns();
-  std::vector<double> values(model_.components);
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    if (!(scan.low[c] + scan.high[c] < most)) continue;
+    if (!std::all_of(screens.begin(), screens.end(), [&](const Screen& one) {
+          return one.scan->low[c] + one.scan->high[c] < one.most;
+        }))
+      continue;
     const int next = rules_.after(ask.state, columns[c].feature);
     if (!split_by(columns[c], table.all, inside, ask.state, ask.level, split_)) continue;
-    const double other[2] = {scan.high[c], scan.low[c]};
     for (int s = 0; s < 2; ++s) {
       pairs.enter(table, c, s == 0, !model_.measures.empty(), side_sums_);
       if (pairs.tangents()) pairs.fill_rows(table, c, s == 0, side_rows_);
-      choices(side_sums_, pairs.gains(scan, c, s == 0), next, ask.level + 1,
-              within_side(inside, columns[c], s == 0), mix, most - other[s],
+      choices(screens, c, s == 0, next, ask.level + 1, within_side(inside, columns[c], s == 0),
               budget - split_.price - model_.least_price(2), options_[s]);
+      if (options_[s].empty()) break;
     }
-    for (const NumberEntry& a : options_[0].entries())
-      for (const NumberEntry& b : options_[1].entries()) {
-        NumberEntry e;
-        e.value = a.value + b.value + split_.price;
-        if (e.value >= budget) break;
-        e.facts = a.facts | b.facts | split_.facts;
-        const double *x = options_[0].values(a), *y = options_[1].values(b);
-        for (std::size_t k = 0; k < values.size(); ++k) values[k] = x[k] + y[k] + split_.values[k];
-        if (!of_use(ask, e, values.data(), front)) continue;
-        const Classes& classed = classes(next, ask.level + 1);
-        const int left = step_of(a.plan, pairs.gains(scan, c, true), classed),
-                  right = step_of(b.plan, pairs.gains(scan, c, false), classed);
-        offer(ask, e, values.data(), front, &split_, left, right);
-      }
+    if (options_[0].empty() || options_[1].empty()) continue;
+    const Classes& classed = classes(next, ask.level + 1);
+    join(ask, split_, options_[0], options_[1], budget, front, [&](int plan, bool low) {
+      return step_of(plan, pairs.gains(*screens[0].scan, c, low), classed);
+    });
   }
 }
 
@@ -228,8 +230,10 @@ void OutputFronts::leaf_by(const OutputPairs::Table& table, const OutputAsk& ask
   if (!lane_.pairs().leaf_holds(table.all, ask.state)) return;
   OutputPairs::Sums sums;
   lane_.pairs().add_leaf(table.all, !model_.measures.empty(), sums);
-  if (lane_.pairs().tangents())
-    lane_.pairs().measure({nullptr, table.all}, table.row, table.rows, -1, sums);
+  if (lane_.pairs().tangents()) {
+    lane_.pairs().fill_rows(table, OutputPairs::kAll, true, side_rows_);
+    lane_.pairs().measure(table.all, side_rows_, sums);
+  }
   values_ = model_.leaf;
   for (std::size_t m = 0; m < sums.measure.size(); ++m)
     values_[static_cast<std::size_t>(model_.measures[m].component)] += sums.measure[m];
@@ -259,12 +263,14 @@ void OutputFronts::sum_sides(const OutputNode& node, const RootCut& cut, bool me
   const std::uint32_t* rows = node.of(cut.column.feature);
   const int first = 2 * cut.place <= node.rows ? 0 : 1;
   const std::size_t few = first == 0 ? cut.place : node.rows - cut.place;
+  const std::uint32_t* least = first == 0 ? rows : rows + cut.place;
+  OutputPairs::Table& part = sides_[first];
+  if (part.row == least && part.rows == few && part.measured) return;
   poll(pairs.work(few) + pairs.columns().size() * pairs.columns().size());
-  OutputPairs::Table& whole = wholes_[measured];
-  if (whole.row != node.of(0) || whole.rows != node.rows)
-    pairs.sum(node.of(0), node.rows, measured, whole);
-  pairs.sum(first == 0 ? rows : rows + cut.place, few, measured, sides_[first]);
-  pairs.subtract(whole, sides_[first], first == 0 ? rows + cut.place : rows, sides_[1 - first]);
+  if (whole_.row == nullptr || (measured && !whole_.measured))
+    pairs.sum(node.of(0), node.rows, measured, whole_);
+  pairs.sum(least, few, measured, part);
+  pairs.subtract(whole_, part, first == 0 ? rows + cut.place : rows, sides_[1 - first]);
 }
 
 void OutputFronts::scan_sides(const OutputAsk& asked) {
@@ -274,71 +280,119 @@ void OutputFronts::scan_sides(const OutputAsk& asked) {
 
 // All trees of three levels that split a node. Measures are many numbers of each row: they are
 // summed where the loss alone leaves a cut open. Of such cuts, those that promise less than one
-// before wait until the others have shown good trees.
+// before wait until the others have shown good trees; where cuts come in the order of what they
+// promise, none waits.
 void OutputFronts::by_tables(const OutputNode& node, const OutputAsk& ask, double budget,
                              NumberFront& front) {
   const bool measured = !model_.measures.empty();
   const std::uint64_t inside = pairs_inside(node);
-  const OutputAsk below = ask.below(full_leaves(2), 0);
-  OutputFrontier frontier(data_, node, ask, leaf_rows_);
+  OutputFrontier frontier(data_, node, ask, leaf_rows_,
+                          ask.level == 0 ? by_first_ : std::vector<double>{});
   OutputFrontier::Span span;
-  std::vector<RootCut> waiting;
+  std::vector<RootCut> waiting, open;
   double record = kUnbounded;
-  for (OutputPairs::Table& whole : wholes_) whole.row = nullptr;
+  for (OutputPairs::Table* one : {&whole_, &sides_[0], &sides_[1]}) one->row = nullptr;
   while (frontier.pop(limit(ask, budget = tightened(ask, budget)), span)) {
     const std::size_t place = frontier.place(span);
     RootCut cut{{span.feature, 0, data_.rank(span.feature, node.of(span.feature)[place])}, place};
-    OutputAsk asked = below;
-    asked.state = rules_.after(ask.state, span.feature);
-    sum_sides(node, cut, false);
-    scan_sides(asked);
+    cut.asked = ask.below(full_leaves(2), rules_.after(ask.state, span.feature));
+    // Where no tree is known, bounds on the loss leave out nothing.
+    const bool any = !(budget < kUnbounded) && last_mix_.loss == 0 && bounded(ask);
+    sum_sides(node, cut, any);
+    if (any && refuted(cut.asked, budget)) {
+      frontier.part(span, span.left, span.right);
+      continue;
+    }
+    scan_sides(cut.asked);
     frontier.part(span, scans_[0].free, scans_[1].free);
-    if (!split_by(cut.column, wholes_[0].all, inside, ask.state, ask.level, cut.split)) continue;
-    cut.least = scans_[0].least + scans_[1].least + 2 * model_.least_price(asked.shape.leaves) +
-                cut.split.price;
+    if (!split_by(cut.column, whole_.all, inside, ask.state, ask.level, cut.split)) continue;
+    for (int s = 0; s < 2; ++s) cut.low[s] = scans_[s].least;
+    cut.least =
+        cut.low[0] + cut.low[1] + 2 * model_.least_price(cut.asked.shape.leaves) + cut.split.price;
     if (!(cut.least < budget)) continue;
-    if (measured && cut.least >= record) {
+    if (measured && !any && by_first_.empty() && cut.least >= record) {
       waiting.push_back(std::move(cut));
       continue;
     }
     record = cut.least;
     if (measured) sum_sides(node, cut, true);
-    if (refuted(asked, budget - cut.split.price)) continue;
-    by_sides(cut, inside, ask, asked, budget, front);
+    if (!bounded(ask)) {
+      by_sides(cut, inside, ask, budget, front);
+    } else if (!refuted(cut.asked, budget - cut.split.price) && mixed(cut, budget)) {
+      open.push_back(std::move(cut));
+    }
   }
-  std::sort(waiting.begin(), waiting.end(),
-            [](const RootCut& a, const RootCut& b) { return a.least < b.least; });
-  for (const RootCut& cut : waiting) {
-    if (!(cut.least < (budget = tightened(ask, budget)))) return;
-    OutputAsk asked = below;
-    asked.state = rules_.after(ask.state, cut.column.feature);
+  const auto least_first = [](const RootCut& a, const RootCut& b) { return a.least < b.least; };
+  std::sort(waiting.begin(), waiting.end(), least_first);
+  for (RootCut& cut : waiting) {
+    if (!(cut.least < (budget = tightened(ask, budget)))) break;
     sum_sides(node, cut, true);
-    if (refuted(asked, budget - cut.split.price)) continue;
-    scan_sides(asked);
-    by_sides(cut, inside, ask, asked, budget, front);
+    if (!bounded(ask)) {
+      scan_sides(cut.asked);
+      by_sides(cut, inside, ask, budget, front);
+      continue;
+    }
+    if (refuted(cut.asked, budget - cut.split.price)) continue;
+    scan_sides(cut.asked);
+    if (mixed(cut, budget)) open.push_back(std::move(cut));
+  }
+  std::sort(open.begin(), open.end(), least_first);
+  by_budgets(node, open, inside, ask, budget, front);
+}
+
+// All trees of three levels that begin with one of these cuts. Bounds on measures leave few that
+// lose little more than the mixes tell, and many that lose more.
+void OutputFronts::by_budgets(const OutputNode& node, const std::vector<RootCut>& open,
+                              std::uint64_t inside, const OutputAsk& ask, double budget,
+                              NumberFront& front) {
+  if (open.empty()) return;
+  const double all = lane_.pairs().own(whole_.all, {}) + 8 * data_.problem.leaf_price;
+  double step = std::max((all - open.front().least) / kShare, 4 * tolerance_);
+  for (double most = open.front().least + step;; most += step *= 4) {
+    if (most >= all) most = kUnbounded;
+    for (const RootCut& cut : open) {
+      budget = tightened(ask, budget);
+      if (!(cut.least < std::min(budget, most))) break;
+      sum_sides(node, cut, true);
+      if (cut.mix.measure.empty()) {
+        scan_sides(cut.asked);
+      } else {
+        scan_mixed(cut.asked, cut.mix, scans_);
+        scan_mixed(cut.asked, mix_of(0, cut.tight->measure, 1), mixed_scans_);
+      }
+      by_sides(cut, inside, ask, std::min(budget, most), front);
+    }
+    if (!(most < tightened(ask, budget))) return;
   }
 }
 
 // All trees of three levels that begin with a cut, whose sides are summed and scanned.
 void OutputFronts::by_sides(const RootCut& cut, std::uint64_t inside, const OutputAsk& ask,
-                            const OutputAsk& asked, double budget, NumberFront& front) {
-  OutputPairs::Mix mix;
-  const double rest = model_.least_price(asked.shape.leaves);
-  double low[2] = {scans_[0].least + rest, scans_[1].least + rest};
-  if (ask.level == 0 && !mixed(cut.column, asked, budget - cut.split.price, mix)) return;
+                            double budget, NumberFront& front) {
+  const double rest = model_.least_price(cut.asked.shape.leaves);
+  double low[2] = {cut.low[0] + rest, cut.low[1] + rest};
   const double room = tightened(ask, budget) - cut.split.price;
   if (!(low[0] + low[1] < room)) return;
-  const double most = room - 2 * rest + mix_bound(mix);
-  NumberFront found[2] = {front_at(asked.level), front_at(asked.level)};
+  NumberFront found[2] = {front_at(cut.asked.level), front_at(cut.asked.level)};
   const int first = sides_[0].rows <= sides_[1].rows ? 0 : 1;
-  double other = scans_[1 - first].least;
+  const bool mixed = !cut.mix.measure.empty();
+  std::vector<Screen> screens;
   for (int s : {first, 1 - first}) {
+    const auto beside = [&](const OutputPairs::Mix& mix, const OutputPairs::Scan& scan) {
+      return s == first ? scan.least : least_mix(found[first], mix);
+    };
+    const double least = beside(cut.mix, scans_[1 - s]) - (s == first ? 0 : rest);
+    screens.assign(1, {&scans_[s], cut.mix, room - 2 * rest + mix_bound(cut.mix) - least});
+    if (mixed) {
+      const OutputPairs::Mix alone = mix_of(0, cut.tight->measure, 1);
+      const double most = cut.tight->at_most - beside(alone, mixed_scans_[1 - s]);
+      screens.push_back({&mixed_scans_[s], alone, std::nextafter(most, kUnbounded)});
+    }
     const std::uint64_t inner = within_side(inside, cut.column, s == 0);
-    leaf_by(sides_[s], asked, room - low[1 - s], found[s]);
-    by_table(sides_[s], inner, asked, mix, scans_[s], most - other, room - low[1 - s], found[s]);
+    leaf_by(sides_[s], cut.asked, room - low[1 - s], found[s]);
+    by_table(sides_[s], inner, cut.asked, screens, room - low[1 - s], found[s]);
     if (found[s].empty()) return;
     low[s] = std::max(low[s], found[s].least());
-    other = least_mix(found[s], mix) - rest;
   }
   join(ask, cut.split, found[0], found[1], budget, front);
 }
@@ -357,7 +411,7 @@ double OutputFronts::least_mix(const NumberFront& front, const OutputPairs::Mix&
   if (mix.measure.empty()) return front.least();
   double least = kUnbounded;
   for (const NumberEntry& e : front.entries()) {
-    double total = e.value;
+    double total = mix.loss * e.value;
     for (std::size_t m = 0; m < mix.measure.size(); ++m)
       total +=
           mix.measure[m] * front.values(e)[static_cast<std::size_t>(model_.measures[m].component)];
@@ -366,8 +420,8 @@ double OutputFronts::least_mix(const NumberFront& front, const OutputPairs::Mix&
   return least;
 }
 
-// The best tree of both sides by their scans; it is the answer so far if it loses less than `room`
-// and keeps all rules.
+// The best tree of both sides by their scans, and in `told_measures_` what its rows tell of
+// measures; it is the answer so far if it loses less than `room` and keeps all rules.
 OutputPairs::Sums OutputFronts::propose(const OutputPairs::Column& column, int state,
                                         const OutputPairs::Mix& mix,
                                         const OutputPairs::Scan scans[2], double room) {
@@ -376,24 +430,33 @@ OutputPairs::Sums OutputFronts::propose(const OutputPairs::Column& column, int s
   Plan plans[2];
   for (int s = 0; s < 2; ++s)
     plans[s] = pairs.plan_of(pairs.tree(sides_[s], state, mix, scans[s], sums));
-  if (!(sums.loss < std::min(best, room))) return sums;
-  for (const Cap& cap : caps_)
-    if (sums.measure[cap.measure] > cap.at_most) return sums;
+  told_measures_ = sums.measure;
+  bool open = sums.loss < std::min(best, room);
+  for (const Cap& cap : caps_) open = open && sums.measure[cap.measure] <= cap.at_most;
+  if (!open && !pairs.tangents()) return sums;
   const Plan plan = Plan::split(static_cast<int>(column.feature), column.bound, std::move(plans[0]),
                                 std::move(plans[1]));
   std::vector<double> values;
   const std::uint64_t facts = parts_.measure(plan, data_.used, values);
-  if (!model_.holds(facts, values.data())) return sums;
+  for (std::size_t m = 0; m < told_measures_.size(); ++m)
+    told_measures_[m] = values[static_cast<std::size_t>(model_.measures[m].component)];
+  if (!open || !model_.holds(facts, values.data())) return sums;
   best = sums.loss;
   found_(best, plan);
   return sums;
 }
 
+// Whether bounds on measures leave out trees of three levels of a node.
+bool OutputFronts::bounded(const OutputAsk& ask) const {
+  return ask.level == 0 && !caps_.empty() && model_.prices.empty();
+}
+
 // What both sides of a cut lose at least of so much of the loss and of a measure; their scans.
-double OutputFronts::scan_mixed(const OutputAsk& asked, const OutputPairs::Mix& mix) {
+double OutputFronts::scan_mixed(const OutputAsk& asked, const OutputPairs::Mix& mix,
+                                OutputPairs::Scan scans[2]) {
   for (int s = 0; s < 2; ++s)
-    lane_.pairs().scan(sides_[s], {asked.state, asked.level}, mix, mixed_scans_[s]);
-  return mixed_scans_[0].least + mixed_scans_[1].least;
+    lane_.pairs().scan(sides_[s], {asked.state, asked.level}, mix, scans[s]);
+  return scans[0].least + scans[1].least;
 }
 
 OutputPairs::Mix OutputFronts::mix_of(double loss, std::size_t measure, double multiple) const {
@@ -406,21 +469,84 @@ OutputPairs::Mix OutputFronts::mix_of(double loss, std::size_t measure, double m
 // or the best known one.
 bool OutputFronts::refuted(const OutputAsk& asked, double room) {
   if (last_mix_.measure.empty()) return false;
-  const double over = scan_mixed(asked, last_mix_) - mix_bound(last_mix_);
+  const double over = scan_mixed(asked, last_mix_, mixed_scans_) - mix_bound(last_mix_);
   return last_mix_.loss > 0 ? !(over < std::min(room, best - tolerance_)) : over > 0;
 }
 
-// The mix of the loss and a bounded one that bounds the trees behind a cut of the root best; its
-// scans. False where it shows that none loses less than `room` or the best known one.
-bool OutputFronts::mixed(const OutputPairs::Column& column, const OutputAsk& asked, double room,
-                         OutputPairs::Mix& mix) {
-  if (caps_.empty() || !model_.prices.empty()) return true;
+// What all trees of one level on a side of a column lose at least of an absolute measure, as their
+// rows tell; no less than `most`.
+double OutputFronts::least_by_rows(const OutputPairs::Table& table, std::size_t column, bool low,
+                                   int state, std::size_t m, const OutputPairs::Scan& scan,
+                                   double most) {
+  OutputPairs& pairs = lane_.pairs();
+  const OutputPairs::Mix alone = mix_of(0, m, 1);
+  OutputPairs::Sums made;
+  made.measure.resize(model_.measures.size());
+  pairs.enter(table, column, low, true, side_sums_);
+  pairs.fill_rows(table, column, low, side_rows_);
+  if (pairs.gain(side_sums_.all, state, alone) > -kUnbounded) {
+    pairs.measure(side_sums_.all, side_rows_, made);
+    most = std::min(most, made.measure[m]);
+  }
+  const double* gains = pairs.gains(scan, column, low);
+  const double own = pairs.own(side_sums_.all, alone);
+  for (std::size_t c = 0, told = 0; c < pairs.columns().size(); ++c) {
+    if (!(own - gains[c] < most)) continue;
+    poll(side_rows_.row.size());
+    if (c >= told) told = pairs.measure(side_sums_, side_rows_, c);
+    pairs.told(c, made);
+    most = std::min(most, made.measure[m]);
+  }
+  return most;
+}
+
+// Whether the trees behind a cut of the root may keep the bound on an absolute measure, as rows
+// tell. Those come first that may lose least of it.
+bool OutputFronts::attained(const OutputAsk& asked, const Cap& cap) {
+  OutputPairs& pairs = lane_.pairs();
+  double least[2] = {mixed_scans_[0].least, mixed_scans_[1].least};
+  std::vector<std::size_t> order(pairs.columns().size());
+  for (int s = 0; s < 2; ++s) {
+    const OutputPairs::Scan& scan = mixed_scans_[s];
+    const auto bound = [&](std::size_t c) { return scan.low[c] + scan.high[c]; };
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return bound(a) < bound(b); });
+    double best = kUnbounded;
+    if (pairs.leaf_holds(sides_[s].all, asked.state)) {
+      OutputPairs::Sums leaf;
+      leaf.measure.resize(model_.measures.size());
+      pairs.fill_rows(sides_[s], OutputPairs::kAll, true, side_rows_);
+      pairs.measure(sides_[s].all, side_rows_, leaf);
+      best = leaf.measure[cap.measure];
+    }
+    for (std::size_t c : order) {
+      if (!(bound(c) < best)) break;
+      const int next = rules_.after(asked.state, pairs.columns()[c].feature);
+      const double low =
+          least_by_rows(sides_[s], c, true, next, cap.measure, scan, best - scan.high[c]);
+      if (!(low + scan.high[c] < best)) continue;
+      best = std::min(
+          best, low + least_by_rows(sides_[s], c, false, next, cap.measure, scan, best - low));
+    }
+    least[s] = best;
+    if (least[0] + least[1] > cap.at_most) return false;
+  }
+  return true;
+}
+
+// The mix of the loss and a bounded one that bounds the trees behind a cut of the root best, and
+// what they lose at least by it. False where it shows that none loses less than the budget or the
+// best known one.
+bool OutputFronts::mixed(RootCut& cut, double budget) {
   constexpr int kTurns = 8;
-  OutputPairs::Sums low = propose(column, asked.state, {}, scans_, room);
+  const double room = budget - cut.split.price;
+  const int state = cut.asked.state;
+  OutputPairs::Sums low = propose(cut.column, state, {}, scans_, room);
   const Cap* tight = nullptr;
   double most = 0;
   for (const Cap& cap : caps_) {
-    const double over = (low.measure[cap.measure] - cap.at_most) / cap.scale;
+    const double over = (told_measures_[cap.measure] - cap.at_most) / cap.scale;
     if (over <= most) continue;
     most = over;
     tight = &cap;
@@ -428,24 +554,32 @@ bool OutputFronts::mixed(const OutputPairs::Column& column, const OutputAsk& ask
   if (tight == nullptr) return true;
   const std::size_t m = tight->measure;
   OutputPairs::Mix trial = mix_of(0, m, 1);
-  if (scan_mixed(asked, trial) > tight->at_most) {
+  if (scan_mixed(cut.asked, trial, mixed_scans_) > tight->at_most) {
     last_mix_ = std::move(trial);
     return false;
   }
-  OutputPairs::Sums high = propose(column, asked.state, trial, mixed_scans_, room);
+  if (lane_.pairs().absolute(m) && !(best < kUnbounded) && !attained(cut.asked, *tight)) {
+    last_mix_ = std::move(trial);
+    return false;
+  }
+  cut.tight = tight;
+  cut.mix = mix_of(1, m, 0);
+  OutputPairs::Sums high = propose(cut.column, state, trial, mixed_scans_, room);
+  if (!(low.measure[m] > tight->at_most)) return true;  // tangents tell less than rows
   for (int turn = 0; turn < kTurns; ++turn) {
     const double multiple = (high.loss - low.loss) / (low.measure[m] - high.measure[m]);
     if (!(multiple > 0) || !(multiple < kUnbounded)) return true;
     const double known = low.loss + multiple * low.measure[m];
     last_mix_ = trial = mix_of(1, m, multiple);
-    const double least = scan_mixed(asked, trial);
-    if (!(least - mix_bound(trial) < std::min(room, best - tolerance_))) return false;
-    mix = trial;
+    const double least = scan_mixed(cut.asked, trial, mixed_scans_),
+                 bound = least - mix_bound(trial);
+    if (!(bound < std::min(room, best - tolerance_))) return false;
+    if (bound > cut.least) cut.mix = trial;
+    cut.least = std::max(cut.least, bound);
     if (least >= known - 1e-9 * std::fabs(known)) break;
-    OutputPairs::Sums one = propose(column, asked.state, trial, mixed_scans_, room);
+    OutputPairs::Sums one = propose(cut.column, state, trial, mixed_scans_, room);
     (one.measure[m] > tight->at_most ? low : high) = std::move(one);
   }
-  std::swap(scans_, mixed_scans_);
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "odt/lanes.hpp"
+#include "odt/masked_sums.hpp"
 
 namespace odt {
 namespace {
@@ -130,6 +131,25 @@ PairGains pair_gains(const PairGainRow& in, bool absolute) {
   if (in.measures > 0 && absolute) return tangent_gains(in);
   if (in.sizes > 0) return in.measures > 0 ? sized_mixed_gains(in) : sized_gains(in);
   return in.measures > 0 ? mixed_gains(in) : free_gains(in);
+}
+
+ODT_CLONES void absolute_losses(const AbsoluteRows& in, double* out) {
+  const std::int64_t (*lanes)[kLanes] = lane_masks().of;
+  Lanes w, s, total;
+  load(w, in.left_w);
+  load(s, in.left_s);
+  load(total, out);
+  Lanes rest = in.all_w - w;
+  const Lanes y = (in.all_s - s) / (rest > in.lightest ? rest : Lanes{} + in.lightest),
+              x = s / (w > in.lightest ? w : Lanes{} + in.lightest);
+  for (std::size_t i = 0; i < in.rows; ++i) {
+    LaneBits left;
+    std::memcpy(&left, lanes[in.masks[in.row[i] * in.blocks]], sizeof left);
+    const Lanes mean = (Lanes)(((LaneBits)x & left) | ((LaneBits)y & ~left)),
+                away = in.part[2 * i + 1] - mean;
+    total += in.part[2 * i] * (away > 0 ? away : -away);
+  }
+  store(total, out);
 }
 
 }  // namespace odt

@@ -243,7 +243,7 @@ void OutputPairs::make_values() {
   masks_.assign(rows * blocks, 0);
   slots_.assign((first_.size() - 1) * rows, 0);
   if (measured_) rounding_.assign(p.model.measures.size(), 0.0);
-  if (tangents_) weighed_.assign(rows, 0);
+  if (measured_) weighed_.assign(rows, 0);
   std::vector<std::vector<double>> turns;
   for (std::size_t m = 0; m < measures_.size(); ++m)
     for (std::size_t t = 0; t < targets; ++t)
@@ -263,8 +263,8 @@ void OutputPairs::make_values() {
     for (std::size_t m = 0; m < rounding_.size(); ++m) {
       const NumberMeasure& one = p.model.measures[m];
       double* part = of + measures_[m].part;
+      if (one.weight[row] != 0) weighed_[row] = 1;
       if (measures_[m].absolute) {
-        weighed_[row] = weighed_[row] || one.weight[row] > 0;
         for (std::size_t t = 0; t < targets; ++t) {
           const double y = p.target[row * targets + t], d = y - data_.centre[t];
           for (double turn : turns[m * targets + t]) {
@@ -322,45 +322,55 @@ void OutputPairs::round_means() {
 
 // ---- absolute losses
 
-// Those that some absolute measure weighs.
-void OutputPairs::fill_rows(const Table& table, std::size_t column, bool low,
-                            std::vector<std::uint32_t>& found) const {
-  const std::uint32_t* cells = data_.cells(columns_[column].feature);
-  found.clear();
-  for (std::size_t i = 0; i < table.rows; ++i)
-    if (weighed_[table.row[i]] && (cells[table.row[i]] <= columns_[column].cell) == low)
-      found.push_back(table.row[i]);
-}
-
-void OutputPairs::measure(const Side& side, const std::uint32_t* rows, std::size_t n, int column,
-                          Sums& sums) {
-  const std::size_t targets = data_.targets;
-  const std::uint32_t* cells = column < 0 ? nullptr : data_.cells(columns_[at(column)].feature);
-  means_.resize(2 * targets);  // of both leaves
-  for (std::size_t t = 0; t < targets; ++t) {
-    double w = side.all[0], s = side.all[1 + t];
-    if (cells != nullptr) {
-      w = side.left[at(column)];
-      s = side.left[(1 + t) * stride_ + at(column)];
-      means_[targets + t] = (side.all[1 + t] - s) / (side.all[0] - w);
-    }
-    means_[t] = s / w;
-  }
+// Those that some measure weighs.
+void OutputPairs::fill_rows(const Table& table, std::size_t column, bool low, Rows& found) const {
+  const std::uint32_t* cells = column == kAll ? nullptr : data_.cells(columns_[column].feature);
+  found.row.clear();
+  for (std::uint32_t row : table.weighed)
+    if (cells == nullptr || (cells[row] <= columns_[column].cell) == low) found.row.push_back(row);
+  found.parts.clear();
   for (std::size_t m = 0; m < measures_.size(); ++m) {
     if (!measures_[m].absolute) continue;
     const NumberMeasure& one = data_.problem.model.measures[m];
-    double total = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const double w = one.weight[rows[i]];
-      if (w == 0) continue;
-      const bool right = cells != nullptr && cells[rows[i]] > columns_[at(column)].cell;
-      for (std::size_t t = 0; t < targets; ++t)
-        total += one.factor[t] * w *
-                 std::fabs(data_.problem.target[rows[i] * targets + t] - data_.centre[t] -
-                           means_[(right ? targets : 0) + t]);
-    }
-    sums.measure[m] = total;
+    for (std::size_t t = 0; t < data_.targets; ++t)
+      for (std::uint32_t row : found.row) {
+        found.parts.push_back(one.factor[t] * one.weight[row]);
+        found.parts.push_back(data_.problem.target[row * data_.targets + t] - data_.centre[t]);
+      }
   }
+}
+
+void OutputPairs::measure(const std::vector<double>& all, const Rows& rows, Sums& sums) {
+  const double* part = rows.parts.data();
+  for (std::size_t m = 0; m < measures_.size(); ++m) {
+    if (!measures_[m].absolute) continue;
+    sums.measure[m] = 0;
+    for (std::size_t t = 0; t < data_.targets; ++t) {
+      const double middle = mean(all, t);
+      for (std::size_t i = 0; i < rows.row.size(); ++i, part += 2)
+        sums.measure[m] += part[0] * std::fabs(part[1] - middle);
+    }
+  }
+}
+
+std::size_t OutputPairs::measure(const Side& side, const Rows& rows, std::size_t column) {
+  const std::size_t block = column / kLanes, blocks = stride_ / kLanes, from = block * kLanes;
+  absolute_.assign(measures_.size() * kLanes, 0.0);
+  const double* part = rows.parts.data();
+  for (std::size_t m = 0; m < measures_.size(); ++m) {
+    if (!measures_[m].absolute) continue;
+    for (std::size_t t = 0; t < data_.targets; ++t, part += 2 * rows.row.size())
+      absolute_losses(
+          {part, rows.row.data(), rows.row.size(), masks_.data() + block, blocks, side.left + from,
+           side.left + (1 + t) * stride_ + from, side.all[0], side.all[1 + t], lightest_},
+          &absolute_[m * kLanes]);
+  }
+  return from + kLanes;
+}
+
+void OutputPairs::told(std::size_t column, Sums& sums) const {
+  for (std::size_t m = 0; m < measures_.size(); ++m)
+    if (measures_[m].absolute) sums.measure[m] = absolute_[m * kLanes + column % kLanes];
 }
 
 }  // namespace odt

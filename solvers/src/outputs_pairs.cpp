@@ -39,30 +39,55 @@ ODT_CLONES void add_to(double* a, const double* b, std::size_t n) {
 
 // Of the rows left of each column, the sums of those left of each other one.
 void OutputPairs::sum(const std::uint32_t* rows, std::size_t n, bool measured, Table& out) {
-  const std::size_t count = parts(measured), blocks = stride_ / kLanes;
+  const bool known = measured && !out.measured && rows == out.row && n == out.rows;
   out.measured = measured;
   out.row = rows;
   out.rows = n;
-  out.pairs.reserve(columns_.size() * count * stride_);
+  out.pairs.reserve(columns_.size() * parts_ * stride_);
   out.ones.reserve((entries_ + 1) * stride_);
-  const MaskedRows in{values_.data(), entries_, masks_.data(), blocks, rows, n};
-  for (std::size_t e = 0; e < entries_; e += 2) {
-    double* to = out.ones.data() + e * stride_;
-    if (e + 1 < entries_)
-      add_masked_two(in.behind(e), 0, to, to + stride_);
-    else
-      add_masked_one(in.behind(e), 0, to);
+  out.all.resize(entries_);
+  if (!known) {
+    sum_ones(rows, n, own_, entries_, out);
+    sum_parts(rows, n, 0, free_parts_, out);
   }
-  out.all.assign(entries_, 0.0);
+  if (!measured || parts_ == free_parts_) return;
+  list_weighed(out);
+  sum_parts(out.weighed.data(), out.weighed.size(), free_parts_, parts_, out);
+}
+
+void OutputPairs::list_weighed(Table& out) const {
+  out.weighed.clear();
+  for (std::size_t i = 0; i < out.rows; ++i)
+    if (weighed_[out.row[i]]) out.weighed.push_back(out.row[i]);
+}
+
+void OutputPairs::sum_ones(const std::uint32_t* rows, std::size_t n, std::size_t from,
+                           std::size_t to, Table& out) const {
+  const MaskedRows in{values_.data(), entries_, masks_.data(), stride_ / kLanes, rows, n};
+  for (std::size_t e = from; e < to; e += 2) {
+    double* sums = out.ones.data() + e * stride_;
+    if (e + 1 < to)
+      add_masked_two(in.behind(e), 0, sums, sums + stride_);
+    else
+      add_masked_one(in.behind(e), 0, sums);
+  }
+  std::fill(out.all.begin() + static_cast<std::ptrdiff_t>(from),
+            out.all.begin() + static_cast<std::ptrdiff_t>(to), 0.0);
   for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t e = 0; e < entries_; ++e) out.all[e] += values_[rows[i] * entries_ + e];
-  for (std::size_t k = 0; k + 1 < first_.size(); ++k) add_feature(k, rows, n, count, out);
-  for (std::size_t k = 1; k + 1 < first_.size(); ++k) {
+    for (std::size_t e = from; e < to; ++e) out.all[e] += values_[rows[i] * entries_ + e];
+}
+
+// Some of the parts, of all rows that have them.
+void OutputPairs::sum_parts(const std::uint32_t* rows, std::size_t n, std::size_t from,
+                            std::size_t to, Table& out) {
+  sum_ones(rows, n, from, to, out);
+  for (std::size_t k = 0; k + 1 < first_.size(); ++k) {
+    add_feature(k, rows, n, from, to, out);
     const std::size_t told = first_[k] / kLanes * kLanes;
     for (std::size_t c = first_[k]; c < first_[k + 1]; ++c)
-      for (std::size_t p = 0; p < count; ++p) {
-        double* to = out.pairs.data() + (c * count + p) * stride_;
-        for (std::size_t g = 0; g < told; ++g) to[g] = out.pairs[(g * count + p) * stride_ + c];
+      for (std::size_t p = from; p < to; ++p) {
+        double* sums = out.pairs.data() + (c * parts_ + p) * stride_;
+        for (std::size_t g = 0; g < told; ++g) sums[g] = out.pairs[(g * parts_ + p) * stride_ + c];
       }
   }
 }
@@ -70,10 +95,10 @@ void OutputPairs::sum(const std::uint32_t* rows, std::size_t n, bool measured, T
 // The columns of a feature, with all from the first of them on. Of the rows between two
 // neighbouring ones, those that are most are not added up.
 void OutputPairs::add_feature(std::size_t k, const std::uint32_t* rows, std::size_t n,
-                              std::size_t count, Table& out) {
+                              std::size_t from, std::size_t to, Table& out) {
   const std::size_t first = first_[k], columns = first_[k + 1] - first;
   const std::uint16_t* slot = slots_.data() + k * data_.problem.base.rows;
-  picked_.resize(n + 1);
+  if (picked_.size() <= n) picked_.resize(n + 1);
   std::size_t most = 0;
   if (columns == 1) {
     const bool left = 2 * out.ones[first] <= out.all[0];
@@ -93,53 +118,63 @@ void OutputPairs::add_feature(std::size_t k, const std::uint32_t* rows, std::siz
     for (std::size_t i = 0; i < n; ++i) picked_[ends_[slot[rows[i]]]++] = rows[i];
     // Now the end of every slot stands where its beginning stood.
   }
-  const std::size_t block = first / kLanes, from = block * kLanes, width = stride_ - from;
-  const auto add = [&](std::size_t s, double* to) {
+  const std::size_t block = first / kLanes, lane = block * kLanes, width = stride_ - lane;
+  const auto of = [&](std::size_t c) { return out.pairs.data() + (first + c) * parts_ * stride_; };
+  const auto add = [&](std::size_t s) {
     const std::size_t begin = s == 0 ? 0 : ends_[s - 1];
     const MaskedRows in{values_.data(),         entries_,        masks_.data(), stride_ / kLanes,
                         picked_.data() + begin, ends_[s] - begin};
-    for (std::size_t p = 0; p < count; p += 2) {
-      if (p + 1 < count)
-        add_masked_two(in.behind(p), block, to + p * stride_, to + (p + 1) * stride_);
+    double* sums = of(s < most ? s : s - 1);
+    for (std::size_t p = from; p < to; p += 2) {
+      if (p + 1 < to)
+        add_masked_two(in.behind(p), block, sums + p * stride_, sums + (p + 1) * stride_);
       else
-        add_masked_one(in.behind(p), block, to + p * stride_);
+        add_masked_one(in.behind(p), block, sums + p * stride_);
     }
   };
-  const auto of = [&](std::size_t c) { return out.pairs.data() + (first + c) * count * stride_; };
   for (std::size_t s = 0; s < most; ++s) {
-    add(s, of(s));
-    for (std::size_t p = 0; p < count && s > 0; ++p)
-      add_to(of(s) + p * stride_ + from, of(s - 1) + p * stride_ + from, width);
+    add(s);
+    for (std::size_t p = from; p < to && s > 0; ++p)
+      add_to(of(s) + p * stride_ + lane, of(s - 1) + p * stride_ + lane, width);
   }
   for (std::size_t s = columns; s > most; --s) {
-    double* to = of(s - 1);
-    add(s, to);
+    add(s);
+    double* sums = of(s - 1);
     const double* whole = s == columns ? out.ones.data() : of(s);
-    for (std::size_t p = 0; p < count; ++p)
-      differences(whole + p * stride_ + from, to + p * stride_ + from, width,
-                  to + p * stride_ + from);
+    for (std::size_t p = from; p < to; ++p)
+      differences(whole + p * stride_ + lane, sums + p * stride_ + lane, width,
+                  sums + p * stride_ + lane);
   }
 }
 
+// `measured`: what the tables have of measures. Where all else is known already, that alone.
 void OutputPairs::subtract(const Table& from, const Table& part, const std::uint32_t* rows,
                            Table& out) const {
-  out.measured = from.measured;
+  const std::size_t left = from.rows - part.rows;
+  const bool measured = from.measured && part.measured,
+             known = measured && !out.measured && rows == out.row && left == out.rows;
+  out.measured = measured;
   out.row = rows;
-  out.rows = from.rows - part.rows;
-  const std::size_t cells = columns_.size() * parts(from.measured) * stride_;
-  out.pairs.reserve(cells);
+  out.rows = left;
+  out.pairs.reserve(columns_.size() * parts_ * stride_);
   out.ones.reserve((entries_ + 1) * stride_);
-  differences(from.pairs.data(), part.pairs.data(), cells, out.pairs.data());
+  const std::size_t first = known ? free_parts_ : 0, last = out.measured ? parts_ : free_parts_;
+  for (std::size_t c = 0; c < columns_.size() && first < last; ++c) {
+    const std::size_t at = (c * parts_ + first) * stride_;
+    differences(from.pairs.data() + at, part.pairs.data() + at, (last - first) * stride_,
+                out.pairs.data() + at);
+  }
   differences(from.ones.data(), part.ones.data(), entries_ * stride_, out.ones.data());
   out.all.resize(entries_);
   for (std::size_t e = 0; e < entries_; ++e) out.all[e] = from.all[e] - part.all[e];
+  if (out.measured && tangents_) list_weighed(out);
 }
 
 // ---- sides
 
 void OutputPairs::enter(const Table& table, std::size_t column, bool low, bool whole, Side& side) {
-  const std::size_t count = parts(table.measured);
-  const double* pairs = table.pairs.data() + column * count * stride_;
+  const std::size_t count = table.measured ? parts_ : free_parts_;
+  const double* pairs = table.pairs.data() + column * parts_ * stride_;
   side.all.resize(entries_);
   for (std::size_t e = 0; e < entries_; ++e) {
     const double left = table.ones[e * stride_ + column];
@@ -373,9 +408,10 @@ void OutputPairs::add_leaf(const std::vector<double>& all, bool measured, Sums& 
 
 void OutputPairs::add_stump(const Side& side, bool measured, std::size_t column, Sums& sums) {
   half_ = side.all;  // what the rows lose one by one stands with the leaf on the left
-  for (std::size_t p = 0; p < parts(measured); ++p) half_[p] = side.left[p * stride_ + column];
+  const std::size_t count = measured ? parts_ : free_parts_;
+  for (std::size_t p = 0; p < count; ++p) half_[p] = side.left[p * stride_ + column];
   add_leaf(half_, measured, sums);
-  for (std::size_t p = 0; p < parts(measured); ++p) half_[p] = side.all[p] - half_[p];
+  for (std::size_t p = 0; p < count; ++p) half_[p] = side.all[p] - half_[p];
   std::fill(half_.begin() + static_cast<std::ptrdiff_t>(own_), half_.end(), 0.0);
   add_leaf(half_, measured, sums);
 }

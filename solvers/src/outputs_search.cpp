@@ -232,9 +232,11 @@ void OutputRoot::branch(const OutputAsk& ask) {
 // Under rules on the whole tree.
 void OutputRoot::by_fronts(const OutputAsk& ask) {
   const std::size_t memory = o_.memory_limit > 0 ? o_.memory_limit : kCache;
+  std::vector<double> by_first = o_.by_first;
+  for (double& least : by_first) least -= floor_ + 8 * tolerance_;
   OutputFronts fronts(data_, *lanes_[0], control_,
                       static_cast<std::size_t>(std::max(1, o_.leaf_rows)), memory, tolerance_,
-                      [this](double value, const Plan& plan) {
+                      std::move(by_first), [this](double value, const Plan& plan) {
                         if (!goal()) return offer(value, plan);
                         best_ = value;
                         plan_ = plan;

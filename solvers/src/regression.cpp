@@ -154,6 +154,10 @@ void RegressionRoot::at_once(Shape shape) {
     throw;
   }
   tell();
+  result_.by_first.assign(problem_.base.features, -kNever);
+  for (std::size_t k = 0; k < found.by_first.size(); ++k)
+    result_.by_first[static_cast<std::size_t>(view_.feature(data_, k))] =
+        found.by_first[k] - 8 * data_.tolerance + data_.offset;
 }
 
 void RegressionRoot::stage(Shape shape, bool last) {

@@ -124,10 +124,10 @@ ODT_CLONES void ruled_triples_of_counts(const TripleRow& row) {
   score_triples<true>(row, OfCounts());
 }
 
-// The points of a bit set, or of two.
-void list_bits(const std::uint64_t* a, const std::uint64_t* b, std::size_t words,
-               std::vector<std::uint32_t>& rows) {
-  std::uint32_t* to = rows.data();
+// The points of a bit set, or of two; their number.
+std::size_t list_bits(const std::uint64_t* a, const std::uint64_t* b, std::size_t words,
+                      std::uint32_t* rows) {
+  std::uint32_t* to = rows;
   for (std::size_t k = 0; k < words; ++k) {
     std::uint64_t word = a[k] & b[k];
     while (word != 0) {
@@ -136,7 +136,7 @@ void list_bits(const std::uint64_t* a, const std::uint64_t* b, std::size_t words
       word &= word - 1;
     }
   }
-  rows.resize(static_cast<std::size_t>(to - rows.data()));
+  return static_cast<std::size_t>(to - rows);
 }
 
 }  // namespace
@@ -189,19 +189,15 @@ void TripleSums::prepare(const RegressionView& view) {
 }
 
 void TripleSums::sum_pairs(bool counts) {
+  rows_.resize(points_);
   const MaskedRows in{sums_.data(), 2, masks_.data(), stride_ / kLanes, rows_.data(), 0};
   const auto listed = [&](const std::uint64_t* bits) {
-    rows_.resize(points_);
-    list_bits(bits, bits, words_, rows_);
     MaskedRows some = in;
-    some.row = rows_.data();
-    some.rows = rows_.size();
+    some.rows = list_bits(bits, bits, words_, rows_.data());
     return some;
   };
-  rows_.resize(points_);
   std::iota(rows_.begin(), rows_.end(), 0u);
   MaskedRows whole = in;
-  whole.row = rows_.data();
   whole.rows = points_;
   add_masked_two(whole, 0, one_w_.data(), one_s_.data());
   (counts ? alone_of_counts : alone_of_squares)(one_w_.data(), one_s_.data(), all_w_, all_s_,
@@ -289,9 +285,9 @@ void TripleSums::sum_triples(bool counts, double lightest, Control& control) {
       const std::size_t block = b / kLanes, row_a = a * stride_, row_b = b * stride_;
       const int last = kinds_ > 0 ? last_[kind_[a] * kinds_ + kind_[b]] : 0;
       if (last < 0) continue;
-      rows_.resize(points_);
-      list_bits(bits_.data() + a * words_, bits_.data() + b * words_, words_, rows_);
-      add_masked_two({sums_.data(), 2, masks_.data(), blocks, rows_.data(), rows_.size()}, block,
+      const std::size_t rows =
+          list_bits(bits_.data() + a * words_, bits_.data() + b * words_, words_, rows_.data());
+      add_masked_two({sums_.data(), 2, masks_.data(), blocks, rows_.data(), rows}, block,
                      triple_w_.data(), triple_s_.data());
       double best[kParts];
       TripleRow row{block * kLanes,
@@ -330,7 +326,7 @@ void TripleSums::sum_triples(bool counts, double lightest, Control& control) {
         double& known = stump_[part].data()[row_a + b];
         known = std::max(known, best[part]);
       }
-      work += words_ + (rows_.size() + 16) * (blocks - block);
+      work += words_ + (rows + 16) * (blocks - block);
     }
     control.poll(work);
   }
@@ -374,6 +370,7 @@ void TripleSums::offer_side(const RegressionData& data, const RegressionView& vi
 void TripleSums::gather(const RegressionData& data, const RegressionView& view, int leaves,
                         int state, ThreeLevels& best) const {
   const int half = 4;
+  best.by_first.assign(columns_, kNever);
   for (std::size_t root = 0; root < columns_; ++root) {
     const int after = data.after(state, view.columns[column_[root]].column);
     if (after < 0) continue;
@@ -385,8 +382,13 @@ void TripleSums::gather(const RegressionData& data, const RegressionView& view, 
       const Pick& beside = side[1 - turned][static_cast<std::size_t>(leaves - l)];
       const double value =
           std::max(view.total.q + below.value + beside.value, 2 * data.problem.leaf_price);
-      if (value < best.value - data.tolerance)
-        best = {value, static_cast<int>(column_[root]), {below, beside}};
+      double& least = best.by_first[column_[root]];
+      least = std::min(least, value);
+      if (!(value < best.value - data.tolerance)) continue;
+      best.value = value;
+      best.column = static_cast<int>(column_[root]);
+      best.side[0] = below;
+      best.side[1] = beside;
     }
   }
 }

@@ -165,6 +165,7 @@ class StagedSearch(RegressionSearch):
             start=self._start(most_leaves(self.core, self.depth)),
             upper_bound=most,
             progress=self._progress,
+            by_first=self.by_first,
         )
 
     def _admitted(self, tree: RawTree) -> bool:

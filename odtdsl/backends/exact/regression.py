@@ -113,6 +113,7 @@ class RegressionSearch:
         self.timeline: list[Progress] = []
         self.later = False
         self.relaxed: Fraction | None = None  # what the best tree without the rules is worth
+        self.by_first: list[float] = []  # what such trees lose at least, by their first feature
 
     native_model: engine.NumberModel | None = None
 
@@ -260,6 +261,7 @@ class RegressionSearch:
             return None
         tree = fitted(self.core, to_raw(self.core, self.features, found.tree))
         self.relaxed = self._value(tree)
+        self.by_first = found.by_first
         if not self._valid(tree):
             return None
         self.starts.append(tree)

@@ -68,9 +68,10 @@ class NumberFront {
 class OutputFronts {
  public:
   // `found` hears of every better tree: its value (of the goal, where there is one), and it.
+  // `by_first`: per feature, what trees lose at least above the floor that test it first; or none.
   using Found = std::function<void(double value, const Plan&)>;
   OutputFronts(const OutputRows& data, OutputLane& lane, Control& control, std::size_t leaf_rows,
-               std::size_t memory, double tolerance, Found found);
+               std::size_t memory, double tolerance, std::vector<double> by_first, Found found);
 
   // All trees of a value below `budget` that are better than the best known one.
   void search(const OutputNode& root, const OutputAsk& ask, double budget);
@@ -123,8 +124,10 @@ class OutputFronts {
            std::size_t place, double budget, const OutputAnswer sides[2], NumberFront& front);
   bool split_of(const OutputNode& node, const OutputAsk& ask, std::size_t feature,
                 std::uint32_t bound, Split& split);
+  // `step`: makes the step of a side's plan, where that is none yet.
   void join(const OutputAsk& ask, const Split& split, const NumberFront& left,
-            const NumberFront& right, double budget, NumberFront& front);
+            const NumberFront& right, double budget, NumberFront& front,
+            const std::function<int(int plan, bool low)>& step = {});
   // Rules on order: outputs_ordered.cpp.
   void untangle(const OutputAsk& ask, const OutputAsk asked[2], const Split& split,
                 const std::vector<std::uint32_t>& rows, Front sides[2], double budget,
@@ -169,38 +172,56 @@ class OutputFronts {
   std::uint64_t pairs_inside(const OutputNode& node) const;
   bool split_by(const OutputPairs::Column& column, const std::vector<double>& all,
                 std::uint64_t inside, int state, std::size_t level, Split& split);
-  void choices(const OutputPairs::Side& side, const double* gains, int state, std::size_t level,
-               std::uint64_t inside, const OutputPairs::Mix& mix, double most, double budget,
-               NumberFront& found);
-  bool measured_by_rows(int column);
+  // What leaves out trees of two levels by a scan: those of so much of a mix, or more.
+  struct Screen {
+    const OutputPairs::Scan* scan;
+    OutputPairs::Mix mix;
+    double most;
+  };
+  struct SideScreen {  // the same of one side's leaf or split
+    const double* gains;
+    double own, most;
+  };
+  void choices(const std::vector<Screen>& screens, std::size_t column, bool low, int state,
+               std::size_t level, std::uint64_t inside, double budget, NumberFront& found);
   void choose(int plan, std::uint64_t facts, double budget, NumberFront& found);
   int step_of(int plan, const double* gains, const Classes& classed);
   void by_table(const OutputPairs::Table& table, std::uint64_t inside, const OutputAsk& ask,
-                const OutputPairs::Mix& mix, const OutputPairs::Scan& scan, double most,
-                double budget, NumberFront& front);
+                const std::vector<Screen>& screens, double budget, NumberFront& front);
   void leaf_by(const OutputPairs::Table& table, const OutputAsk& ask, double budget,
                NumberFront& front);
   struct RootCut {  // of a tree of three levels
     OutputPairs::Column column;
     std::size_t place;
+    OutputAsk asked{};  // of both sides
     Split split{};
-    double least = 0;  // what such trees lose at least, with prices
+    double low[2] = {0, 0};      // what both sides lose at least
+    double least = 0;            // what such trees lose at least, with prices
+    OutputPairs::Mix mix{};      // none: the loss alone
+    const Cap* tight = nullptr;  // that the mix is of
   };
+  static constexpr double kShare = 32;  // of what all rows lose: the first step of budgets
   void sum_sides(const OutputNode& node, const RootCut& cut, bool measured);
   void scan_sides(const OutputAsk& asked);
-  void by_sides(const RootCut& cut, std::uint64_t inside, const OutputAsk& ask,
-                const OutputAsk& asked, double budget, NumberFront& front);
+  void by_sides(const RootCut& cut, std::uint64_t inside, const OutputAsk& ask, double budget,
+                NumberFront& front);
   void by_tables(const OutputNode& node, const OutputAsk& ask, double budget, NumberFront& front);
+  void by_budgets(const OutputNode& node, const std::vector<RootCut>& open, std::uint64_t inside,
+                  const OutputAsk& ask, double budget, NumberFront& front);
   double mix_bound(const OutputPairs::Mix& mix) const;
   double least_mix(const NumberFront& front, const OutputPairs::Mix& mix) const;
   OutputPairs::Sums propose(const OutputPairs::Column& column, int state,
                             const OutputPairs::Mix& mix, const OutputPairs::Scan scans[2],
                             double room);
-  double scan_mixed(const OutputAsk& asked, const OutputPairs::Mix& mix);
+  double scan_mixed(const OutputAsk& asked, const OutputPairs::Mix& mix,
+                    OutputPairs::Scan scans[2]);
   OutputPairs::Mix mix_of(double loss, std::size_t measure, double multiple) const;
+  bool bounded(const OutputAsk& ask) const;
   bool refuted(const OutputAsk& asked, double room);
-  bool mixed(const OutputPairs::Column& column, const OutputAsk& asked, double room,
-             OutputPairs::Mix& mix);
+  double least_by_rows(const OutputPairs::Table& table, std::size_t column, bool low, int state,
+                       std::size_t m, const OutputPairs::Scan& scan, double most);
+  bool attained(const OutputAsk& asked, const Cap& cap);
+  bool mixed(RootCut& cut, double budget);
   bool sized(std::size_t rows) const { return rows >= leaf_rows_; }
   bool goal() const { return !model_.goal.empty(); }
   int context(std::size_t level);
@@ -214,6 +235,7 @@ class OutputFronts {
   Control& control_;
   std::size_t leaf_rows_, memory_, bytes_ = 0;
   double tolerance_;
+  std::vector<double> by_first_;
   Found found_;
   NumberParts parts_;
   RuleCheck check_;
@@ -243,14 +265,17 @@ class OutputFronts {
   // Of sums over pairs of cuts.
   std::map<std::pair<int, std::size_t>, Classes> classes_;
   std::vector<Cap> caps_;
-  OutputPairs::Table wholes_[2], sides_[2];  // wholes: without and with measures
+  OutputPairs::Table whole_, sides_[2];
   OutputPairs::Scan scans_[2], mixed_scans_[2];
   OutputPairs::Side side_sums_;
-  std::vector<std::uint32_t> side_rows_;
+  OutputPairs::Rows side_rows_;
+  std::size_t told_ = 0;  // columns of a side whose absolute measures are told
+  std::vector<SideScreen> side_screens_;
   NumberFront options_[2];
   OutputPairs::Sums made_;
   Split split_, last_split_;
   OutputPairs::Mix last_mix_;  // that told of a cut of the root
+  std::vector<double> told_measures_;
 };
 
 }  // namespace odt

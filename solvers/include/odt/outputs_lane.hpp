@@ -38,11 +38,13 @@ class OutputFrontier {
     std::uint32_t cut;                 // the next to solve
     int leaves;                        // of the left side
     double left, right;                // bounds of the sides
-    double bound() const { return left + right; }
+    double both = 0;                   // and of both together
+    double bound() const { return std::max(left + right, both); }
   };
 
+  // `by_first`: what trees lose at least that begin with each feature; empty: unknown.
   OutputFrontier(const OutputRows& data, const OutputNode& node, const OutputAsk& ask,
-                 std::size_t leaf_rows);
+                 std::size_t leaf_rows, const std::vector<double>& by_first = {});
   // The open cut of the least bound, if that is below `limit`.
   bool pop(double limit, Span& span);
   // What both sides of the span's cut lose at least.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "odt/outputs.hpp"
 
@@ -27,7 +28,7 @@ struct PairSize {
 struct PairMeasure {
   std::size_t part;  // the first
   bool absolute;
-  static constexpr std::size_t kTangents = 6;  // per target
+  static constexpr std::size_t kTangents = 4;  // per target
 };
 
 struct PairGainRow {
@@ -49,5 +50,19 @@ struct PairGainRow {
 // What both leaves of a split on each column lose less than their rows one by one, minus infinity
 // where a leaf does not hold what it must; the most of it. `absolute`: whether a measure is.
 PairGains pair_gains(const PairGainRow& in, bool absolute);
+
+// Rows, and the columns of one block of lanes that part them.
+struct AbsoluteRows {
+  const double* part;  // two numbers of each row: a weight and a target
+  const std::uint32_t* row;
+  std::size_t rows;
+  const std::uint8_t* masks;  // [row][blocks]: bits of the columns that it is left of
+  std::size_t blocks;
+  const double *left_w, *left_s;  // of each column
+  double all_w, all_s, lightest;
+};
+
+// Adds the weighted distances of targets from the means of both sides, for each of the columns.
+void absolute_losses(const AbsoluteRows& in, double* out);
 
 }  // namespace odt

@@ -62,6 +62,7 @@ class OutputPairs {
   // are no more than the truth.
   bool measures() const { return measured_; }
   bool tangents() const { return tangents_; }
+  bool absolute(std::size_t measure) const { return measures_[measure].absolute; }
   // How much a measure may differ from what its rows give one by one.
   double rounding(std::size_t measure) const { return rounding_[measure]; }
 
@@ -73,6 +74,7 @@ class OutputPairs {
     bool measured = false;
     const std::uint32_t* row = nullptr;
     std::size_t rows = 0;
+    std::vector<std::uint32_t> weighed;  // those that some measure weighs, if it is summed
   };
   // What is made least: so much of the loss, prices of leaves included, and of each measure.
   struct Mix {
@@ -89,6 +91,8 @@ class OutputPairs {
     double loss = 0;
     std::vector<double> measure;
   };
+  // Where `out` has the same rows, but no measures, these are added to it; where rows stand now in
+  // the place of others, `out.row` is to be null.
   void sum(const std::uint32_t* rows, std::size_t n, bool measured, Table& out);
   // `rows`: those that are left.
   void subtract(const Table& from, const Table& part, const std::uint32_t* rows, Table& out) const;
@@ -128,11 +132,18 @@ class OutputPairs {
   // Adds a leaf of rows with these sums, or the two that a column makes of a side.
   void add_leaf(const std::vector<double>& all, bool measured, Sums& sums) const;
   void add_stump(const Side& side, bool measured, std::size_t column, Sums& sums);
-  // The rows of one side of a column that absolute measures weigh, and what they lose by these as a
-  // leaf (column -1), or as the two that another column makes: in the place of what tangents tell.
-  void fill_rows(const Table& table, std::size_t column, bool low,
-                 std::vector<std::uint32_t>& found) const;
-  void measure(const Side& side, const std::uint32_t* rows, std::size_t n, int column, Sums& sums);
+  // The rows of one side of a column (kAll: of all) that absolute measures weigh, and what they
+  // lose by these as a leaf, in the place of what tangents tell. Or as the two leaves that other
+  // columns make: of one and those behind it, up to the first that is not told then.
+  struct Rows {
+    std::vector<std::uint32_t> row;
+    std::vector<double> parts;  // [measure, target][row]: two numbers, a weight and a target
+  };
+  static constexpr std::size_t kAll = static_cast<std::size_t>(-1);
+  void fill_rows(const Table& table, std::size_t column, bool low, Rows& found) const;
+  void measure(const std::vector<double>& all, const Rows& rows, Sums& sums);
+  std::size_t measure(const Side& side, const Rows& rows, std::size_t column);
+  void told(std::size_t column, Sums& sums) const;
   // The k-th sum of the rules.
   double rule_sum(const std::vector<double>& all, std::size_t k) const { return all[sums_ + k]; }
 
@@ -145,9 +156,13 @@ class OutputPairs {
   bool stands(const Column& column, Place at) const;
   void make_values();
   void round_means();
-  void add_feature(std::size_t k, const std::uint32_t* rows, std::size_t n, std::size_t count,
-                   Table& out);
-  std::size_t parts(bool measured) const { return measured ? parts_ : free_parts_; }
+  void list_weighed(Table& out) const;
+  void sum_ones(const std::uint32_t* rows, std::size_t n, std::size_t from, std::size_t to,
+                Table& out) const;
+  void sum_parts(const std::uint32_t* rows, std::size_t n, std::size_t from, std::size_t to,
+                 Table& out);
+  void add_feature(std::size_t k, const std::uint32_t* rows, std::size_t n, std::size_t from,
+                   std::size_t to, Table& out);
   const double* allowed(Place at);
   PairGains gains(const Side& side, Place at, const Mix& mix, double* out);
   double least_lost(std::size_t m, const std::vector<double>& all) const;
@@ -190,7 +205,7 @@ class OutputPairs {
   std::vector<std::uint16_t> slots_;  // [feature with cuts][row]: columns that it is not left of
   std::vector<std::size_t> first_;    // of each such feature, its first column; then their number
   std::vector<PairMeasure> measures_;
-  std::vector<char> weighed_;  // per row: by some absolute measure
+  std::vector<char> weighed_;  // per row: by some measure
   std::vector<double> rounding_;
   // What all leaves must hold, and what leaves behind each state must; what these count, sums of
   // the rules (-1: rows), in the order of their parts.
@@ -204,7 +219,8 @@ class OutputPairs {
   std::vector<std::vector<std::vector<double>>> allowed_;  // per level, state: 0, minus infinity
   std::vector<std::uint32_t> picked_;
   std::vector<std::size_t> ends_;
-  std::vector<double> scaled_, made_, half_, means_, gains_;
+  std::vector<double> scaled_, made_, half_, gains_;
+  std::vector<double> absolute_;  // [measure][lane]: of the columns that were told last
   Table table_;
   Side side_;
   Scan scan_;

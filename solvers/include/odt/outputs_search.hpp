@@ -16,6 +16,8 @@ namespace odt {
 
 struct OutputOptions : RegressionOptions {
   std::int32_t leaf_rows = 1;
+  // Per feature: no tree whose first split tests it loses less, whatever the rules. Empty: unknown.
+  std::vector<double> by_first;
 };
 
 // `output` of the result: [node * targets + target].

@@ -26,6 +26,7 @@ struct ThreeLevels {
   double value = kNever;
   int column = -1;
   Pick side[2];
+  std::vector<double> by_first;  // per column: what trees lose that begin with it
 };
 
 // Both sides of a cut as leaves and as stumps; kNever where the rules allow none.
