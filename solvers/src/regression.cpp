@@ -31,6 +31,7 @@ class RegressionRoot {
   void search(Shape goal);
   void stage(Shape shape, bool last);
   void at_once(Shape shape);
+  void tell_by_first(const ThreeLevels& found);
   void evaluate_round(const Frontier& frontier);
   void offer(double value, const Plan& plan);
   void raise(double bound);
@@ -154,10 +155,24 @@ void RegressionRoot::at_once(Shape shape) {
     throw;
   }
   tell();
-  result_.by_first.assign(problem_.base.features, -kNever);
-  for (std::size_t k = 0; k < found.by_first.size(); ++k)
-    result_.by_first[static_cast<std::size_t>(view_.feature(data_, k))] =
-        found.by_first[k] - 8 * data_.tolerance + data_.offset;
+  tell_by_first(found);
+}
+
+// Of features all of whose cuts part the points.
+void RegressionRoot::tell_by_first(const ThreeLevels& found) {
+  std::vector<std::size_t> cuts(problem_.base.features, 0);
+  for (std::size_t c = 0; c < data_.bound.size(); ++c)
+    for (std::uint32_t bound : data_.bound[c])
+      cuts[data_.feature[c]] += bound < problem_.base.distinct[data_.feature[c]];
+  result_.by_first.assign(problem_.base.features, kNever);
+  for (std::size_t k = 0; k < found.by_first.size(); ++k) {
+    const std::size_t f = static_cast<std::size_t>(view_.feature(data_, k));
+    double& least = result_.by_first[f];
+    least = std::min(least, found.by_first[k] - 8 * data_.tolerance + data_.offset);
+    --cuts[f];
+  }
+  for (std::size_t f = 0; f < cuts.size(); ++f)
+    if (cuts[f] > 0) result_.by_first[f] = -kNever;
 }
 
 void RegressionRoot::stage(Shape shape, bool last) {

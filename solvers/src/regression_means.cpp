@@ -35,7 +35,9 @@ class MeanScan : public RegressionScan {
         price_(data.problem.leaf_price),
         tolerance_(data.tolerance),
         control_(control),
-        triples_ready_(!data.problem.sized() && data.weighed && data.rules().unordered()),
+        triples_ready_(data.weighed && data.rules().unordered() &&
+                       data.rules().leaf_conditions.empty() &&
+                       data.rules().split_conditions.empty()),
         cluster_(control) {}
 
   double leaf(const RegressionView& view) override { return loss<kCounts>(view.total) + price_; }

@@ -15,6 +15,7 @@ struct PairRow {
   const double *w, *s;        // of side 1 of both
   const double *one_w, *one_s;
   double own_w, own_s, all_w, all_s;
+  double lightest;  // what a leaf weighs at least
   double* leaf[4];
 };
 
@@ -26,11 +27,13 @@ ODT_INLINE void score_pairs(const PairRow& row, const Score& score_of) {
     load(s, row.s + j);
     load(one_w, row.one_w + j);
     load(one_s, row.one_s + j);
-    store(score_of(row.all_w - row.own_w - one_w + w, row.all_s - row.own_s - one_s + s),
-          row.leaf[0] + j);
-    store(score_of(one_w - w, one_s - s), row.leaf[1] + j);
-    store(score_of(row.own_w - w, row.own_s - s), row.leaf[2] + j);
-    store(score_of(w, s), row.leaf[3] + j);
+    const auto tell = [&](const Lanes& part_w, const Lanes& part_s, double* leaf) {
+      store(only(score_of(part_w, part_s), part_w >= row.lightest), leaf + j);
+    };
+    tell(row.all_w - row.own_w - one_w + w, row.all_s - row.own_s - one_s + s, row.leaf[0]);
+    tell(one_w - w, one_s - s, row.leaf[1]);
+    tell(row.own_w - w, row.own_s - s, row.leaf[2]);
+    tell(w, s, row.leaf[3]);
   }
 }
 
@@ -95,23 +98,24 @@ ODT_INLINE void score_triples(const TripleRow& row, const Score& score_of) {
 
 template <class Score>
 ODT_INLINE void score_alone(const double* one_w, const double* one_s, double all_w, double all_s,
-                            std::size_t n, double* none, double* one, const Score& score_of) {
+                            double lightest, std::size_t n, double* none, double* one,
+                            const Score& score_of) {
   for (std::size_t j = 0; j < n; j += kLanes) {
     Lanes w, s;
     load(w, one_w + j);
     load(s, one_s + j);
-    store(score_of(all_w - w, all_s - s), none + j);
-    store(score_of(w, s), one + j);
+    store(only(score_of(all_w - w, all_s - s), all_w - w >= lightest), none + j);
+    store(only(score_of(w, s), w >= lightest), one + j);
   }
 }
 
 ODT_CLONES void alone_of_squares(const double* w, const double* s, double all_w, double all_s,
-                                 std::size_t n, double* none, double* one) {
-  score_alone(w, s, all_w, all_s, n, none, one, OfSquares());
+                                 double lightest, std::size_t n, double* none, double* one) {
+  score_alone(w, s, all_w, all_s, lightest, n, none, one, OfSquares());
 }
 ODT_CLONES void alone_of_counts(const double* w, const double* s, double all_w, double all_s,
-                                std::size_t n, double* none, double* one) {
-  score_alone(w, s, all_w, all_s, n, none, one, OfCounts());
+                                double lightest, std::size_t n, double* none, double* one) {
+  score_alone(w, s, all_w, all_s, lightest, n, none, one, OfCounts());
 }
 ODT_CLONES void pairs_of_squares(const PairRow& row) { score_pairs(row, OfSquares()); }
 ODT_CLONES void pairs_of_counts(const PairRow& row) { score_pairs(row, OfCounts()); }
@@ -188,7 +192,7 @@ void TripleSums::prepare(const RegressionView& view) {
     for (Table& table : *tables) table.reserve(columns_ * stride_);
 }
 
-void TripleSums::sum_pairs(bool counts) {
+void TripleSums::sum_pairs(bool counts, double lightest) {
   rows_.resize(points_);
   const MaskedRows in{sums_.data(), 2, masks_.data(), stride_ / kLanes, rows_.data(), 0};
   const auto listed = [&](const std::uint64_t* bits) {
@@ -201,7 +205,8 @@ void TripleSums::sum_pairs(bool counts) {
   whole.rows = points_;
   add_masked_two(whole, 0, one_w_.data(), one_s_.data());
   (counts ? alone_of_counts : alone_of_squares)(one_w_.data(), one_s_.data(), all_w_, all_s_,
-                                                stride_, alone_[0].data(), alone_[1].data());
+                                                lightest, stride_, alone_[0].data(),
+                                                alone_[1].data());
   for (std::size_t k = 0; k < columns_; ++k) {
     const std::size_t block = k / kLanes, row = k * stride_;
     add_masked_two(listed(bits_.data() + k * words_), block, pair_w_.data() + row,
@@ -216,6 +221,7 @@ void TripleSums::sum_pairs(bool counts) {
                   one_s_.data()[k],
                   all_w_,
                   all_s_,
+                  lightest,
                   {}};
     for (std::size_t part = 0; part < kParts; ++part) pairs.leaf[part] = leaf_[part].data() + row;
     (counts ? pairs_of_counts : pairs_of_squares)(pairs);
@@ -397,7 +403,7 @@ void TripleSums::best_tree(const RegressionData& data, const RegressionView& vie
                            int leaves, int state, Control& control, ThreeLevels& best) {
   prepare(view);
   list_last(data, view, state);
-  sum_pairs(counts);
+  sum_pairs(counts, data.problem.sized() ? data.leaf_weight : -1);
   const int most = std::min(leaves, 8);
   try {
     sum_triples(counts, data.leaf_weight, control);

@@ -242,12 +242,12 @@ class RegressionSearch:
         )
 
     def _free(self, leaves: int) -> _Found | None:
-        """The best tree without the rules, where it happens to keep them.
+        """The best tree without the rules but for least sizes of leaves, where it keeps them.
 
         The search by scans is far faster than the one that knows all rules, above all on 0/1
         columns.
         """
-        if self.rules is None or takes_vectors(self.core) or self.cut_off or self.later:
+        if self.rules is None or _needs_outputs(self.core) or self.cut_off or self.later:
             return None
         if self.scanned:  # that search knows the rules
             return None
@@ -256,7 +256,7 @@ class RegressionSearch:
         limits = self.limits.part(FREE_SHARE)
         if limits.deadline is None:
             limits = replace(limits, deadline=time.monotonic() + FREE_SECONDS)
-        found = engine.solve_regression(self._of_numbers(leaves), limits.of_engine())
+        found = engine.solve_regression(self._numbers(leaves, self._sizes()), limits.of_engine())
         if found.status != "optimal" or found.tree is None:
             return None
         tree = fitted(self.core, to_raw(self.core, self.features, found.tree))
@@ -276,6 +276,15 @@ class RegressionSearch:
             counters=tuple(found.counters.items()),
             interrupted=found.interrupted,
         )
+
+    def _sizes(self) -> engine.NumberRules | None:
+        """No rules on paths, but least sizes of leaves; None without these."""
+        if least_leaf_rows(self.core) <= 1:
+            return None
+        sizes = tuple(clause for clause in self.core.clauses if leaf_rows(clause))
+        alone = replace(self.core, clauses=sizes, objective=(self.stage,))
+        found = number_rules(alone) if scans(alone) else None
+        return None if found is None else found.native()
 
     def _plain_price(self) -> bool:
         """Whether nothing but leaves has a price."""
@@ -336,6 +345,11 @@ class RegressionSearch:
         )
 
     def _of_numbers(self, leaves: int | None = None) -> engine.RegressionProblem:
+        return self._numbers(leaves, self.native_rules if self.scanned else None)
+
+    def _numbers(
+        self, leaves: int | None, rules: engine.NumberRules | None
+    ) -> engine.RegressionProblem:
         return engine.RegressionProblem(
             self.features.table(),
             self.target,
@@ -344,8 +358,8 @@ class RegressionSearch:
             max_leaves=leaves,
             leaf_price=float(self._price() / self.unit),
             loss=self.stage.loss.kind,
-            rules=self.native_rules if self.scanned else None,
-            leaf_rows=least_leaf_rows(self.core) if self.scanned else 1,
+            rules=rules,
+            leaf_rows=1 if rules is None else least_leaf_rows(self.core),
         )
 
     def _start(self, leaves: int) -> engine.Tree | None:
@@ -488,8 +502,12 @@ def _rules_refused(core: Core) -> Iterator[Objection]:
 def takes_vectors(core: Core) -> bool:
     """Whether a problem needs the search for output vectors: several targets, rules on outputs,
     or least leaf sizes."""
+    return _needs_outputs(core) or least_leaf_rows(core) > 1
+
+
+def _needs_outputs(core: Core) -> bool:
     assert core.targets is not None
-    return core.targets.shape[1] > 1 or feasible_set(core) is not None or least_leaf_rows(core) > 1
+    return core.targets.shape[1] > 1 or feasible_set(core) is not None
 
 
 def _vectors_refused(first: RegressionStage) -> Iterator[Objection]:

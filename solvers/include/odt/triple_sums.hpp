@@ -30,7 +30,7 @@ class TripleSums {
   using Table = Aligned<double>;  // [first][stride], the first before the second
 
   void prepare(const RegressionView& view);
-  void sum_pairs(bool counts);
+  void sum_pairs(bool counts, double lightest);
   void list_last(const RegressionData& data, const RegressionView& view, int state);
   void sum_triples(bool counts, double lightest, Control& control);
   void gather(const RegressionData& data, const RegressionView& view, int leaves, int state,
