@@ -159,8 +159,8 @@ FAULTS = (
     Fault(
         "depth two inherits bounds of more rows unpaid",
         DEPTH_TWO_IMPL,
-        "floor[f] = std::max(fewer[f], more[f] - apart);",
-        "floor[f] = std::max(fewer[f], more[f] - (FAULT ? 0 : apart));",
+        "floor[f] = std::max(fewer[f] + lost, more[f] - apart);",
+        "floor[f] = std::max(fewer[f] + lost, more[f] - (FAULT ? 0 : apart));",
     ),
     Fault(
         "depth two drops intervals one step above their bound",

@@ -9,6 +9,7 @@
 #include "odt/control.hpp"
 #include "odt/interval.hpp"
 #include "odt/cut_lanes.hpp"
+#include "odt/few_leaves.hpp"
 #include "odt/near_boxes.hpp"
 #include "odt/plan.hpp"
 #include "odt/view.hpp"
@@ -87,7 +88,7 @@ class DepthTwo {
                   const Inner& inner, int state, Loss upper, int& record);
   Sides pass(View<R>& view, std::size_t outer, R bound, const Interval& around, const Inner& inner,
              int state, const int (&first)[4], bool large, Record& record);
-  void inherit(const std::vector<Loss>& fewer, const std::vector<Loss>& more, Loss apart,
+  void inherit(const std::vector<Loss>& fewer, const std::vector<Loss>& more, Loss lost, Loss apart,
                std::vector<Loss>& floor) const;
   void set_ends(View<R>& view, std::size_t inner, int side, const std::uint64_t* left,
                 std::int32_t size);
@@ -162,6 +163,9 @@ class DepthTwo {
     }
   };
   std::vector<Pending> pending_;
+  static constexpr int kStump = 2;  // leaves
+  FewLeaves few_leaves_;
+  bool loses_ = false;  // for want of leaves
   Neighbours near_;
   NearBoxes::Cuts neighbours_;
   std::vector<KnownCut> known_[2], closed_;  // `rows_left` is the cut of this view

@@ -145,12 +145,12 @@ bool DepthTwo<R>::may_cut(const View<R>& view, int side) const {
                      [](std::uint64_t bits) { return bits != 0; });
 }
 
-// Bounds on splits by each feature: those of fewer rows, and those of more less what these may
-// lose.
+// Bounds on splits by each feature: those of fewer rows and what the others lose at least, and
+// those of more less what these may lose.
 template <class R>
-void DepthTwo<R>::inherit(const std::vector<Loss>& fewer, const std::vector<Loss>& more, Loss apart,
-                          std::vector<Loss>& floor) const {
-  for (std::size_t f : data_->sorted) floor[f] = std::max(fewer[f], more[f] - apart);
+void DepthTwo<R>::inherit(const std::vector<Loss>& fewer, const std::vector<Loss>& more, Loss lost,
+                          Loss apart, std::vector<Loss>& floor) const {
+  for (std::size_t f : data_->sorted) floor[f] = std::max(fewer[f] + lost, more[f] - apart);
 }
 
 // Optimal losses of both sides of a cut. Inner features whose bounds, inherited from the interval's
@@ -170,13 +170,17 @@ typename DepthTwo<R>::Values DepthTwo<R>::evaluate(View<R>& view, std::size_t ou
   const R bound = static_cast<R>(view.sorted(outer)[cut - 1] + 1);
   const int first[4] = {low.best_left, low.best_right, high.best_left, high.best_right};
   const bool large = least_ > 1;
-  inherit(low.any.left, large ? high.large.left : high.any.left, from_high, record.any.left);
-  inherit(high.any.right, large ? low.large.right : low.any.right, from_low, record.any.right);
+  const Loss lost_left = loses_ ? few_leaves_.lost(around.low, cut, kStump) : 0,
+             lost_right = loses_ ? few_leaves_.lost(cut, around.high, kStump) : 0;
+  inherit(low.any.left, large ? high.large.left : high.any.left, lost_left, from_high,
+          record.any.left);
+  inherit(high.any.right, large ? low.large.right : low.any.right, lost_right, from_low,
+          record.any.right);
   Values v;
   v.any = v.large = pass(view, outer, bound, around, inner, state, first, false, record);
   if (large) {
-    inherit(record.any.left, high.large.left, from_high, record.large.left);
-    inherit(record.any.right, low.large.right, from_low, record.large.right);
+    inherit(record.any.left, high.large.left, 0, from_high, record.large.left);
+    inherit(record.any.right, low.large.right, 0, from_low, record.large.right);
   }
   if (large && v.sum() < upper)
     v.large = pass(view, outer, bound, around, inner, state, first, true, record);
@@ -404,6 +408,8 @@ void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, const Inner& 
   record_count_ = 3;
   stack_.clear();
   const auto all = [&](int side) { return inner.must[side] ? whole_.must : whole_.large; };
+  loses_ = least_ == 1 && !inner.must[0] && !inner.must[1] && FewLeaves::suits(view, kStump);
+  if (loses_) few_leaves_.begin(view, outer);
   closed_.clear();
   if (neighbours_.fewer || neighbours_.more)
     stack_known(view, outer, best, w);
@@ -416,7 +422,8 @@ void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, const Inner& 
       ++counters_.pruned_interval;
       continue;
     }
-    const OpenCuts open = open_cuts(interval, w, best).within(least_, rows - least_);
+    OpenCuts open = open_cuts(interval, w, best).within(least_, rows - least_);
+    if (loses_) open = few_leaves_.narrow(interval, open, best, kStump, kStump);
     if (open.first > interval.low + 1 || open.last < interval.high - 1)
       ++counters_.pruned_neighbour;
     const std::int32_t cut = open.first > open.last ? -1 : pick(view, outer, open, hint);
@@ -532,6 +539,7 @@ Outcome DepthTwo<R>::sketch(View<R>& view, Shape shape, Loss upper, Ask ask,
                             const std::vector<std::uint32_t>& first, std::size_t most,
                             bool& complete) {
   least_ = ask.least;
+  loses_ = false;
   begin(view);
   ++counters_.depth_two;
   whole(view, ask);

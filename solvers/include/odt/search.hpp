@@ -190,6 +190,12 @@ class Branch {
 
  private:
   void set_weights();
+  // Whether sides of a cut may have fewer leaves than there are classes, so that rows are lost. A
+  // certificate knows nothing of it.
+  bool few_leaves(const Division& sides) const {
+    return ask_.least == 1 && !ask_.must && !search_.log() &&
+           FewLeaves::suits(view_, std::min(sides.left.leaves, sides.right.leaves));
+  }
   void divide();
   std::int32_t aligned(std::size_t feature, OpenCuts cuts) const;
   void push(std::size_t feature, int division, Interval interval);
@@ -206,6 +212,7 @@ class Branch {
   std::vector<BestCut> first_;  // first cut to try, per feature
   std::vector<BestCut> best_cuts_;
   std::vector<std::vector<Loss>> upto_;
+  FewLeaves few_leaves_;
   std::priority_queue<Open> queue_;
   std::uint32_t sequence_ = 0;
 };

@@ -326,6 +326,11 @@ void Branch<R>::push(std::size_t feature, int division, Interval interval) {
   const RowWeights w = weights(feature);
   settle(interval, w);
   Loss bound = interval_bound(interval, w);
+  const Division& sides = divisions_[static_cast<std::size_t>(division)];
+  if (bound < cutoff() && few_leaves(sides)) {
+    few_leaves_.begin(view_, feature);
+    bound = std::max(bound, few_leaves_.bound(interval, sides.left.leaves, sides.right.leaves));
+  }
   if (bound >= cutoff()) {
     ++search_.counters.pruned_interval;
     return;
@@ -361,9 +366,14 @@ bool Branch<R>::next(Task& task) {
       continue;
     }
     const RowWeights w = weights(open.feature);
-    const OpenCuts cuts =
-        open_cuts(open.interval, w, cutoff())
-            .within(ask_.least, static_cast<std::int32_t>(view_.rows()) - ask_.least);
+    OpenCuts cuts = open_cuts(open.interval, w, cutoff())
+                        .within(ask_.least, static_cast<std::int32_t>(view_.rows()) - ask_.least);
+    const Division& sides = division(open.division);
+    if (few_leaves(sides)) {
+      few_leaves_.begin(view_, open.feature);
+      cuts =
+          few_leaves_.narrow(open.interval, cuts, cutoff(), sides.left.leaves, sides.right.leaves);
+    }
     if (cuts.first > open.interval.low + 1 || cuts.last < open.interval.high - 1)
       ++search_.counters.pruned_neighbour;
     if (cuts.first > cuts.last) continue;
