@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -335,3 +336,19 @@ def test_no_plane_parts_equal_rows() -> None:
     assert analysis is not None
     core = normalize(analysis.rows)
     assert widest_plane(core, np.array([0]), np.array([1])) is None
+
+
+def test_what_is_only_for_trees_says_what_to_do_instead(tmp_path: Path) -> None:
+    frame = {"a": [1, 2, 3, 4], "y": ["p", "n", "n", "p"]}
+    text = "data frame target y diagram widths 1, 2 minimize errors rule r: errors <= 3"
+    found = odtdsl.solve(text, frame=frame)
+    assert found.diagram is not None
+    found.diagram.save(tmp_path / "d.json")
+    for ask, told in (
+        (lambda: odtdsl.explain(text, frame=frame), "write `tree depth <= 3`"),
+        (lambda: odtdsl.curve(text, "r", frame=frame), "write `tree depth <= 3`"),
+        (lambda: odtdsl.load_tree(tmp_path / "d.json"), "`load_model` reads them"),
+    ):
+        with pytest.raises(odtdsl.OdtError) as caught:
+            ask()
+        assert told in caught.value.diagnostics[0].helps[0]

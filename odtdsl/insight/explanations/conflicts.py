@@ -81,7 +81,14 @@ def explain(
     seconds = options.seconds if seconds is None else seconds
     given = analysis.problem.skeleton
     if not isinstance(given, TreeSkeleton):
-        raise error("B102", "`odt explain` does not support diagrams yet")
+        raise error(
+            "B102",
+            "`odt explain` does not support diagrams yet",
+            helps=(
+                "explain the rules for a tree: write `tree depth <= 3` instead of the diagram",
+                "`odt solve` says of a diagram whether its rules can be kept",
+            ),
+        )
     core = replace(normalize(_of_all_levels(analysis, given, deeper)), skeleton=given)
     choice = choose(core, backend or options.backend)
     if choice.name is None:

@@ -298,7 +298,14 @@ def trace(
     now = time.monotonic()
     began = began or now
     if not isinstance(analysis.problem.skeleton, TreeSkeleton):
-        raise error("B102", "curves do not support diagrams yet")
+        raise error(
+            "B102",
+            "curves do not support diagrams yet",
+            helps=(
+                "draw the curve for a tree: write `tree depth <= 3` instead of the diagram",
+                "or solve the diagram under several bounds: name one by `let`, and use `odt tune`",
+            ),
+        )
     bounded = find(rule, analysis.rows)
     base = _without(analysis, bounded)
     options = analysis.problem.options

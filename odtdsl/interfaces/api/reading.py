@@ -30,7 +30,13 @@ def load_tree(path: FilePath) -> Tree:
 
     found = load_model(path)
     if not isinstance(found, Tree):
-        raise error("F204", f"{os.fspath(path)} is a saved diagram, but a tree is needed")
+        raise error(
+            "F204",
+            f"{os.fspath(path)} is a saved diagram, but a tree is needed",
+            helps=(
+                "`odt predict` and `odt audit` take diagrams; in Python `load_model` reads them",
+            ),
+        )
     return found
 
 
