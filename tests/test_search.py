@@ -17,6 +17,7 @@ from odtdsl.backends.answers import values_of
 from odtdsl.backends.base import Limits, Progress
 from odtdsl.backends.registry import back_end
 from odtdsl.backends.stopping import Patience
+from odtdsl.base import engine
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.driver.result import Result
 from odtdsl.interfaces.api import parse, solve
@@ -192,6 +193,28 @@ def test_it_looks_ahead_as_soon_as_growth_does(
         assert found.model is not None
         values = [values_of(core, answer.model)[0] for answer in (grown, found)]
         assert values[1] <= values[0] * (1 + TOLERANCE)
+
+
+def test_medians_of_several_numbers_are_counted_as_what_they_cost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A limit of steps was met after a hundred times the work: looks at the clock came as late."""
+    answers: list[engine.NumberAnswer] = []
+    ask = engine.solve_outputs
+
+    def asked(*args: Any, **settings: Any) -> engine.NumberAnswer:
+        answers.append(ask(*args, **settings))
+        return answers[-1]
+
+    monkeypatch.setattr(engine, "solve_outputs", asked)
+    text = "data frame target y, z: number drop x3 tree depth <= 2 minimize mae"
+    core = normalize(parse(text).analyse(frame=exclusive(250, 47, 0.1)).rows)
+    back_end("exact").solve(core, Limits(steps=3), None, None)
+    done = sum(answer.work for answer in answers)
+    scans = sum(answer.counters["scans"] for answer in answers)
+    least = 4 * 2 * 2  # both numbers of at least two rows
+    assert scans > 100
+    assert scans * least <= done
 
 
 def test_under_rules_on_the_whole_tree_it_searches_before_it_proves() -> None:

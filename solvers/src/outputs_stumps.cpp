@@ -37,6 +37,9 @@ void OutputStumps::Cuts::make_room(std::size_t rows, std::size_t columns, std::s
   ordered.resize(room);
 }
 
+// Medians sort the rows of both sides: so many visits of a row for each.
+constexpr std::uint64_t kSorted = 4;
+
 void OutputStumps::solve(const OutputNode& node, const std::vector<char>& side,
                          OutputStump* const stumps[2]) {
   for (int k = 0; k < 2; ++k) {
@@ -216,6 +219,7 @@ void OutputStumps::fill(std::size_t f, OutputStump& stump, const Cuts& cuts, std
   right = std::max(right, values_.quick(rest_.data()));
   if (left + right >= limit) return;
   ++counters_.scans;
+  if (values_.by_rows()) control_.poll(stump.part.rows * data_.targets * kSorted);
   const std::size_t place = cuts.place[cut], rest = stump.part.rows - place;
   const double one = values_.leaf({cuts.ordered.data(), place, sums}, limit - right);
   if (one == kUnbounded) {
