@@ -1,4 +1,6 @@
 // How the search for good trees and the proof share one thread, and when bounds are told.
+#include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "check.hpp"
@@ -72,6 +74,24 @@ CASE(a_long_turn_ends_with_a_tree_that_nearly_closes_the_gap) {
         20000);
     CHECK(near ? first == 40 : first == 10010);
   }
+}
+
+CASE(the_calling_thread_looks_while_it_waits_for_its_turn) {
+  Turns turns(1, 1, 1000000);
+  std::atomic<int> looks{0};
+  turns.look_here(0, [&] { ++looks; });
+  int seen = 0;
+  Lanes lanes;
+  lanes.run(
+      turns,
+      [&](int lane) {
+        if (lane == 0 || seen > 0) return;
+        for (int wait = 0; wait < 2000 && looks == 0; ++wait)
+          std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        seen = looks;
+      },
+      10);
+  CHECK(seen > 0);
 }
 
 CASE(a_bound_that_came_too_soon_after_another_is_told_by_a_later_look) {

@@ -68,6 +68,11 @@ class Turns {
   // away, and `look` now and then while it waits for the next one.
   void lead_here(std::function<void()> begin, std::function<void()> look) {
     begin_ = std::move(begin);
+    look_here(1, std::move(look));
+  }
+  // The lane of the calling thread, and what it calls now and then while it waits.
+  void look_here(int lane, std::function<void()> look) {
+    looking_ = lane;
     look_ = std::move(look);
   }
   // Waits for the first turn of a lane.
@@ -162,7 +167,7 @@ class Turns {
   }
   void wait(std::unique_lock<std::mutex>& lock, int lane) {
     const auto ready = [&] { return alone_ || turn_ == lane; };
-    if (lane == 0 || !look_) return wake_.wait(lock, ready);
+    if (lane != looking_) return wake_.wait(lock, ready);
     while (!wake_.wait_for(lock, kLook, ready)) {
       lock.unlock();
       look_();
@@ -177,7 +182,7 @@ class Turns {
   double times_ = 1, part_, closing_ = 1;
   double value_ = std::numeric_limits<double>::infinity(), bound_ = 0;
   std::atomic<std::uint64_t> until_;
-  int turn_, favoured_ = 0;
+  int turn_, favoured_ = 0, looking_ = -1;
   bool leading_;
   std::function<void()> begin_, look_;
   std::atomic<bool> alone_{false}, bounded_{false};

@@ -83,6 +83,7 @@ class NumberBeside {
   // `improve` runs until Stop, or returns whether nothing is left to improve; else the proof goes
   // on alone.
   void start(std::function<bool()> improve) {
+    turns_.look_here(0, [this] { control_.look(); });  // an interrupt need not wait for a turn
     if (options_.threads <= 1) control_.turns = &turns_;
     other_ = std::thread([this, improve = std::move(improve)] {
       Control::mark_worker();
