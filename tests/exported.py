@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.datasets.dataset import Value
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import AxisTest
-from odtdsl.predictors.nodes import Branch, InBin, Test
+from odtdsl.predictors.nodes import Branch, InBin, Leaf, Test, TreeNode
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.tree import Tree
 
@@ -46,6 +47,43 @@ def _one(model: Model, row: Row) -> Any:
         if not {d.code for d in failure.diagnostics} <= {"U204", "U208"}:
             raise
         return REFUSED
+
+
+def one_by_one(model: Model, rows: list[Row]) -> list[Any]:
+    """What `predict` says of each row alone: with texts in a column its numbers are texts."""
+    return [_alone(model, row) for row in rows]
+
+
+def _alone(model: Model, row: Row) -> Any:
+    try:
+        return model.predict({name: [cell] for name, cell in row.items()}).tolist()[0]
+    except OdtError:
+        return REFUSED
+
+
+def asks(name: str, test: Any, left: int, right: int, missing: Any) -> Branch:
+    """A split with two leaves of one row."""
+    return Branch(
+        feature=name,
+        test=test,
+        missing=missing,
+        left=Leaf(label=left, size=1),
+        right=Leaf(label=right, size=1),
+    )
+
+
+def renamed(tree: Tree) -> Tree:
+    """A tree of one feature, called `v`; its first split sends missing cells left."""
+
+    def named(node: TreeNode) -> TreeNode:
+        if isinstance(node, Leaf):
+            return node
+        return replace(node, feature="v", left=named(node.left), right=named(node.right))
+
+    root = named(tree.root)
+    assert isinstance(root, Branch)
+    root = replace(root, missing="left")
+    return replace(tree, root=root, features=(replace(tree.features[0], name="v"),))
 
 
 def tests_of(model: Model) -> list[tuple[str, Test]]:

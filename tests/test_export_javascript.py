@@ -8,10 +8,9 @@ import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from exported import REFUSED, Model, Row, predicted
+from exported import Model, Row, asks, one_by_one, predicted, renamed
 from runners.javascript import by_javascript, node
 from runners.python import by_python
 from test_exports import cases, code_tree
@@ -21,7 +20,7 @@ from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.datasets.dataset import ColumnType
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import Arc, Hyperplane, Node, Terminal, Weight
-from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Threshold, TreeNode
+from odtdsl.predictors.nodes import Equals, InBin, Leaf, Threshold
 from odtdsl.predictors.tree import Tree
 from odtdsl.presentation.exports.formats.javascript import WORDS
 
@@ -81,28 +80,16 @@ def _bare(text: str) -> str:
 # ---- cells and labels
 
 
-def one_by_one(model: Model, rows: list[Row]) -> list[Any]:
-    """What `predict` says of each row alone: with texts in a column its numbers are texts."""
-    return [_alone(model, row) for row in rows]
-
-
-def _alone(model: Model, row: Row) -> Any:
-    try:
-        return model.predict({name: [cell] for name, cell in row.items()}).tolist()[0]
-    except OdtError:
-        return REFUSED
-
-
 @needs_node
 def test_cells_are_read_as_predict_reads_them(tmp_path: Path) -> None:
     """Numbers as texts, blanks, all ways to be missing, truth values, infinite numbers."""
     number = Tree(
-        root=_asks("v", Threshold(value=2.5), 0, 1, "left"),
+        root=asks("v", Threshold(value=2.5), 0, 1, "left"),
         features=(ColumnType(name="v", kind="number"),),
         targets=("y",),
         classes=("low", "high"),
     )
-    text = _renamed(
+    text = renamed(
         code_tree(ColumnType(name="code", kind="category", levels=("04", "True", "inf", "a")))
     )
     models: list[Model] = [number, text]
@@ -118,30 +105,6 @@ def test_cells_are_read_as_predict_reads_them(tmp_path: Path) -> None:
     endless = ("inf", "-Infinity", "1e999", math.inf, -math.inf)
     finite: list[Row] = [row for row in rows if row["v"] not in endless]
     assert by_javascript([text], [finite], tmp_path) == [one_by_one(text, finite)]
-
-
-def _asks(name: str, test: Any, left: int, right: int, missing: Any) -> Branch:
-    return Branch(
-        feature=name,
-        test=test,
-        missing=missing,
-        left=Leaf(label=left, size=1),
-        right=Leaf(label=right, size=1),
-    )
-
-
-def _renamed(tree: Tree) -> Tree:
-    """A tree of one feature, called `v`; its first split sends missing cells left."""
-
-    def named(node: TreeNode) -> TreeNode:
-        if isinstance(node, Leaf):
-            return node
-        return replace(node, feature="v", left=named(node.left), right=named(node.right))
-
-    root = named(tree.root)
-    assert isinstance(root, Branch)
-    root = replace(root, missing="left")
-    return replace(tree, root=root, features=(replace(tree.features[0], name="v"),))
 
 
 @needs_node
@@ -167,8 +130,8 @@ def test_levels_that_look_like_numbers(tmp_path: Path) -> None:
 def test_labels_keep_their_kind(tmp_path: Path) -> None:
     """Integers that float64 would merge are BigInts."""
     labels = (2**53 - 1, 2**53 + 1, -(2**60) - 1)
-    inner = _asks("age", Equals(value=2), 1, 2, "right")
-    root = replace(_asks("age", Threshold(value=1), 0, 0, "left"), right=inner)
+    inner = asks("age", Equals(value=2), 1, 2, "right")
+    root = replace(asks("age", Threshold(value=1), 0, 0, "left"), right=inner)
     tree = Tree(root=root, features=(AGE,), targets=("y",), classes=labels)
     rows: list[Row] = [{"age": x} for x in (0, 2, 3)]
     assert by_javascript([tree], [rows], tmp_path) == [list(labels)]
@@ -179,7 +142,7 @@ def test_labels_keep_their_kind(tmp_path: Path) -> None:
 @needs_node
 def test_a_row_without_a_column_is_an_error_and_undefined_is_missing(tmp_path: Path) -> None:
     tree = Tree(
-        root=_asks("constructor", Threshold(value=1), 0, 1, "left"),
+        root=asks("constructor", Threshold(value=1), 0, 1, "left"),
         features=(ColumnType(name="constructor", kind="number"),),
         targets=("y",),
         classes=("low or missing", "high"),
@@ -225,7 +188,7 @@ def test_ends_of_sums_and_bins(tmp_path: Path) -> None:
     sums += [{"a": 0, "b": 0, "c": math.nextafter(0.6, 0)}]
     bins: list[Model] = [
         Tree(
-            root=_asks("age", InBin(low=-math.inf, high=math.inf, closed=closed), 0, 1, missing),
+            root=asks("age", InBin(low=-math.inf, high=math.inf, closed=closed), 0, 1, missing),
             features=(AGE,),
             targets=("y",),
             classes=("in", "out"),

@@ -20,6 +20,8 @@ from studio_server import SPEC, Server, random_rows, solver_of  # noqa: E402
 
 from odtdsl.base.diagnostics.model import OdtError  # noqa: E402
 from odtdsl.interfaces.studio import rules  # noqa: E402
+from odtdsl.interfaces.studio.requests import EXPORTS  # noqa: E402
+from odtdsl.presentation.exports.registry import FORMATS  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +161,14 @@ def test_a_solve_is_the_command_that_it_shows(server: Server) -> None:
     again = server.run("solve", go_on=True)
     assert "--start=spec.start.json" in again["line"]
     assert again["answer"]["objective"] == state["answer"]["objective"]
+
+
+def test_the_page_offers_each_format_that_needs_no_package(server: Server) -> None:
+    offered = server.ask("open", name="")["formats"]
+    assert offered[0] == "questionnaire"
+    assert set(offered) == {name for name, form in FORMATS.items() if not form.package}
+    assert len(set(EXPORTS.values())) == len(EXPORTS)
+    assert ".html" not in EXPORTS.values()  # the report's
 
 
 @pytest.mark.nightly

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +18,22 @@ from odtdsl.interfaces.studio import rules
 from odtdsl.interfaces.studio.folder import TABLES, Folder
 from odtdsl.interfaces.studio.jobs import Job, Jobs
 from odtdsl.language.files import MAX_BYTES
+from odtdsl.presentation.exports.registry import FORMATS
 
 SECONDS = 10.0
 """The longest that a check with data may take."""
 
-EXPORTS = {
-    "questionnaire": ".ask.html",
-    "python": ".py",
-    "sql": ".sql",
-    "c": ".c",
-    "javascript": ".js",
-    "text": ".txt",
-    "mermaid": ".mmd",
-}
-"""Formats that need no further package, and what their files end in."""
+
+def _endings() -> Iterator[tuple[str, str]]:
+    """Pages end otherwise than the report, which has the name of the spec."""
+    for name, form in FORMATS.items():
+        if not form.package:
+            ending = form.suffixes[0]
+            yield name, ".ask.html" if ending == ".html" else ending
+
+
+EXPORTS = dict(sorted(_endings(), key=lambda one: (not one[1].endswith(".html"), one[0])))
+"""Formats that need no further package, and what their files end in: pages first."""
 
 
 class Studio:
@@ -61,6 +64,7 @@ class Studio:
             "text": text,
             "folder": self.folder.root.name,
             "tables": tables,
+            "formats": list(EXPORTS),
         }
 
     def saved(self, asked: dict[str, Any]) -> dict[str, Any]:

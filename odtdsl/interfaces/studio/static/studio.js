@@ -80,6 +80,7 @@ async function open(name) {
   forget();
   $("begin").hidden = !told.tables.length;
   $("tables").replaceChildren(...told.tables.map((one) => new Option(one, one)));
+  if (!$("to").length) $("to").append(...told.formats.map((one) => new Option(one, one)));
   if (told.name) return;
   const next = told.tables.length ? "begin one from a file of rows." : "put a file of rows there, such as data.csv.";
   say(`There is no spec in this folder: ${next}`);
@@ -331,9 +332,6 @@ function showFiles(names) {
   }
 }
 
-for (const one of ["questionnaire", "python", "sql", "c", "javascript", "text", "mermaid"]) {
-  $("to").append(new Option(one, one));
-}
 $("begin-go").addEventListener("click", begin);
 $("solve").addEventListener("click", () => start("solve"));
 $("go-on").addEventListener("click", () => start("solve", { go_on: true }));
