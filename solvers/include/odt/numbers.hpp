@@ -72,8 +72,8 @@ class NumberLosses {
   // `by_target`: the same rows, per target by its value.
   void begin(const std::uint32_t* rows, std::size_t n, const std::uint32_t* const* by_target);
   // What the first i + 1 rows of a feature's order and the others lose as two leaves, prices
-  // included, where `open[i]`; under rules on outputs that have no quick way, what they lose without
-  // these.
+  // included, where `open[i]`; under rules on outputs that have no quick way, what they lose
+  // without these.
   void splits(std::size_t f, const std::uint32_t* order, std::size_t n,
               const std::uint32_t* const* by_target, const char* open, double* out);
   // Whether `best_split` knows cuts of such rows.
