@@ -100,6 +100,11 @@ def test_values_that_no_training_row_had_are_told(tmp_path, monkeypatch):
     measured = odt("evaluate", model, tmp_path / "e.csv", "--json")
     assert json.loads(measured.stdout)
     assert measured.stderr == done.stderr
+    for more in ((), ("--json",)):
+        checked = odt("audit", tmp_path / "t.odt", model, tmp_path / "e.csv", *more)
+        assert checked.exit_code == 0
+        assert checked.stderr == done.stderr
+    assert odt("audit", tmp_path / "t.odt", model).stderr == ""
     known = odt("predict", model, tmp_path / "t.csv")
     assert known.stderr == ""
 

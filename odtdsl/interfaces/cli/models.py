@@ -186,6 +186,8 @@ class Audit(OnSpec):
     def run(self) -> int:
         """Audit a saved model, check a proof, or both; exits with 1 if something does not hold."""
         from odtdsl.insight.verification import audited
+        from odtdsl.interfaces.api import load_model
+        from odtdsl.interfaces.cli.unfamiliar import Unfamiliar
         from odtdsl.presentation.verification import lines
 
         if self.model is None and self.proof is None:
@@ -194,13 +196,17 @@ class Audit(OnSpec):
                 "nothing to audit",
                 helps=("name the spec, and a saved tree or `--proof FILE`",),
             )
-        problem = self.problem(self.rows)
-        told = audited(problem.analysis(), self.model, self.proof, self.sample)
+        analysis = self.problem(self.rows).analysis()
+        told = audited(analysis, self.model, self.proof, self.sample)
         if self.as_json:
             print_json(told.to_json())
         else:
             print_lines(lines(told))
             warn((*told.warnings, *told.shortfalls))
+        if self.model is not None and analysis.test is not None:
+            strange = Unfamiliar(load_model(self.model))
+            strange.look_at(analysis.test.table)
+            warn(strange.warnings())
         return OK if told.holds else WRONG
 
 
