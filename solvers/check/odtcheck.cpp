@@ -41,8 +41,8 @@ struct Checker : Done {
   // POINTS: rows that no test parts get one class.
   Int points(const View& v) const {
     const auto less = [&](Index a, Index b) {
-      for (const auto& rank : v.rank)
-        if (rank[a] != rank[b]) return rank[a] < rank[b];
+      for (size_t f = 0; f < p.features.size(); ++f)
+        if (v.rank(f, a) != v.rank(f, b)) return v.rank(f, a) < v.rank(f, b);
       return false;
     };
     vector<Index> rows = v.order[0];
@@ -135,21 +135,21 @@ struct Checker : Done {
           Int alone, Int target) const {
     const bool sized = least > 1;
     const Int flat = std::min(alone, stump(v, leaf, 1));
-    Int sum = static_cast<Int>(v.rows());
-    for (Index k : v.kind) sum += 2 * p.most[k];
-    const auto gains_of = sum < 32000        ? gains<std::int16_t>
-                          : sum < 2000000000 ? gains<std::int32_t>
+    Int sum = 0;
+    for (Index k : v.kind) sum += std::max<Int>(p.most[k], 1);
+    const auto gains_of = sum < 32767        ? gains<std::int16_t>
+                          : sum < 2147483647 ? gains<std::int32_t>
                                              : gains<Int>;
     // Sums of losses are concave along rows of one kind: the ends of such a run are enough.
     vector<vector<char>> look = v.cut;
     for (size_t g = 0; !sized && g < look.size(); ++g)
       for (size_t t = 1, run = 0, last = 0, before = 0; t <= v.rows(); ++t) {
-        if (t < v.rows() && !v.cut[g][t]) continue;
-        for (size_t i = std::max<size_t>(last, 1); i < t; ++i)  // where rows of one kind begin
-          if (v.kind[v.order[g][i]] != v.kind[v.order[g][i - 1]]) run = i;
-        if (last > 0 && run <= before) look[g][last] = 0;
-        before = last;
-        last = t;
+        if (t == v.rows() || v.cut[g][t]) {
+          look[g][last] = run > before;  // where the rows of its kind begin
+          before = last;
+          last = t;
+        }
+        if (t < v.rows() && v.kinds[g][t] != v.kinds[g][t - 1]) run = t;
       }
     std::map<int, vector<size_t>> groups;  // features by the state behind them
     for (size_t f = 0; f < p.features.size(); ++f)
@@ -162,42 +162,47 @@ struct Checker : Done {
         if (most_leaves > 3) return a + b;
         return std::min(a + leaf[1][features[i]][t], leaf[0][features[i]][t] + b);
       };
-      const auto refresh = [&](size_t i) {
-        stairs[i].spread();
-        todo[i].clear();
-        for (size_t t = 1; t < v.rows(); ++t)
-          if (open(v, features[i], t, least) && bound(i, t) < target) todo[i].push_back(t);
-      };
       for (size_t i = 0; i < features.size(); ++i) {
         stairs.emplace_back(upto(v, features[i], p.most), p.price, least);
         stairs[i].add(false, 0, v.rows(), flat);
         stairs[i].add(false, 1, 0, flat);
-        refresh(i);
+        for (size_t t = 1; t < v.rows(); ++t)
+          if (open(v, features[i], t, least)) todo[i].push_back(t);
       }
       for (;;) {
+        size_t some = 0;  // features with tests that are not closed
+        for (size_t i = 0; i < features.size(); ++i) {
+          const auto closed = [&](size_t t) { return bound(i, t) >= target; };
+          vector<size_t>& left = todo[i];
+          left.erase(std::remove_if(left.begin(), left.end(), closed), left.end());
+          some += !left.empty();
+        }
         vector<Test> tests;
         vector<size_t> of;
         for (size_t i = 0; i < features.size(); ++i) {
-          const size_t n = todo[i].size(), some = std::min({n, kLanes - tests.size(), kAtOnce});
-          for (size_t j = 0; j < some; ++j) {
-            tests.push_back({features[i], todo[i][(2 * j + 1) * n / (2 * some)]});
+          const size_t n = todo[i].size(), free = kLanes - tests.size();
+          if (n == 0 || free == 0) continue;
+          const size_t share = std::min(n, std::max<size_t>(1, free / some--));
+          for (size_t j = 0; j < share; ++j) {
+            tests.push_back({features[i], todo[i][(2 * j + 1) * n / (2 * share)]});
             of.push_back(i);
           }
         }
         if (tests.empty()) break;
         const Gains found = gains_of(p, v, tests, next, least, look);
         for (size_t l = 0; l < tests.size(); ++l)
-          for (int side = 0; side < 2; ++side) {
-            const Int one = leaf[side][tests[l].f][tests[l].t];
-            for (int size = 0; size <= sized; ++size)
-              stairs[of[l]].add(size, side, tests[l].t,
-                                std::min(one, one + p.price + found.of[size][side][l]));
-          }
-        const Int before = target;  // bounds at tests that were tried are what they lose
+          for (int size = 0; size <= sized; ++size)
+            for (int side = 0; side < 2; ++side) {
+              Stairs& s = stairs[of[l]];
+              const size_t t = tests[l].t;
+              const Int most = side ? s.most.back() - s.most[t] : s.most[t];
+              s.add(size, side, t,
+                    std::min(leaf[side][tests[l].f][t],
+                             most + 2 * p.price - found.of[size][side][l]));
+            }
+        // Bounds at tests that were tried are what they lose.
         for (size_t l = 0; l < tests.size(); ++l)
           target = std::min(target, bound(of[l], tests[l].t));
-        for (size_t i = 0; i < features.size(); ++i)
-          if (target < before || std::find(of.begin(), of.end(), i) != of.end()) refresh(i);
       }
     }
     return target;
@@ -321,7 +326,6 @@ struct Checker : Done {
       }
       for (auto& [f, s] : stairs) {
         if (p.by_bits) carry(v, f, near, 2 * l == most_leaves, s);
-        s.spread();
         for (size_t t = 1; t < v.rows(); ++t)
           demand(!open(v, f, t, least) || s.sum(t) >= target, "a test is left open");
       }

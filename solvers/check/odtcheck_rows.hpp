@@ -15,21 +15,30 @@ struct Bits {
 };
 
 struct View {
+  const vector<Feature>* features;
+  vector<Index> row;            // per row of the view: which one it is of the data
   vector<Index> kind;           // per row
   vector<vector<Index>> order;  // per feature: the rows by rank
-  vector<vector<Index>> rank;   // per feature and row
+  vector<vector<Index>> kinds;  // theirs
   vector<vector<char>> cut;  // per feature and place: whether a test parts it from the one before
   Bits bits;                 // only where the problem says `by_bits`
   size_t rows() const { return kind.size(); }
+  Index rank(size_t f, Index i) const { return (*features)[f].rank[row[i]]; }
   void find_bits(size_t kinds) {
     bits.words = (rows() + 63) / 64;
     bits.left.assign(order.size() * bits.words, 0);
     bits.kind.assign(kinds * bits.words, 0);
-    for (size_t i = 0; i < rows(); ++i) {
+    for (Index i = 0; i < rows(); ++i) {
       const std::uint64_t bit = std::uint64_t{1} << i % 64;
       bits.kind[kind[i] * bits.words + i / 64] |= bit;
       for (size_t f = 0; f < order.size(); ++f)
-        if (rank[f][i] == 0) bits.left[f * bits.words + i / 64] |= bit;
+        if (rank(f, i) == 0) bits.left[f * bits.words + i / 64] |= bit;
+    }
+  }
+  void find_kinds() {
+    for (const auto& rows : order) {
+      kinds.emplace_back(rows.size());
+      for (size_t at = 0; at < rows.size(); ++at) kinds.back()[at] = kind[rows[at]];
     }
   }
   // The rows at some places of a feature.
@@ -39,16 +48,9 @@ struct View {
       found[order[f][at] / 64] |= std::uint64_t{1} << order[f][at] % 64;
     return found;
   }
-  void find_cuts() {
-    for (size_t f = 0; f < order.size(); ++f) {
-      cut.emplace_back(rows() + 1, 0);
-      for (size_t t = 1; t < rows(); ++t)
-        cut[f][t] = rank[f][order[f][t - 1]] != rank[f][order[f][t]];
-    }
-  }
   // How many rows have at most this rank.
   size_t upto(size_t f, Int r) const {
-    const auto above = [&](Int x, Index row) { return x < static_cast<Int>(rank[f][row]); };
+    const auto above = [&](Int x, Index i) { return x < static_cast<Int>(rank(f, i)); };
     return static_cast<size_t>(std::upper_bound(order[f].begin(), order[f].end(), r, above) -
                                order[f].begin());
   }
@@ -56,15 +58,19 @@ struct View {
 
 View whole(const Problem& p) {
   View v;
+  v.features = &p.features;
   v.kind = p.kind;
+  v.row.resize(p.rows);
+  std::iota(v.row.begin(), v.row.end(), 0u);
   for (const Feature& f : p.features) {
-    v.order.emplace_back(p.rows);
-    std::iota(v.order.back().begin(), v.order.back().end(), 0u);
-    std::stable_sort(v.order.back().begin(), v.order.back().end(),
+    vector<Index> order = v.row;
+    std::stable_sort(order.begin(), order.end(),
                      [&](Index a, Index b) { return f.rank[a] < f.rank[b]; });
-    v.rank.push_back(f.rank);
+    v.cut.emplace_back(p.rows + 1, 0);
+    for (size_t t = 1; t < p.rows; ++t) v.cut.back()[t] = f.rank[order[t - 1]] != f.rank[order[t]];
+    v.order.push_back(std::move(order));
   }
-  v.find_cuts();
+  v.find_kinds();
   return v;
 }
 
@@ -73,30 +79,42 @@ View whole(const Problem& p) {
 QUICK View part(const View& v, size_t f, size_t from, size_t to, size_t count_from, size_t count_to,
                 Index idle) {
   View made;
-  vector<Index> place(v.rows(), ~0u);
+  made.features = v.features;
+  const Index none = ~0u;
+  vector<Index> place(v.rows(), none);  // in the part, of each row
   for (size_t at = from; at < to; ++at)
     place[v.order[f][at]] = at < count_from || at >= count_to ? 1 : 0;
-  made.rank.resize(v.order.size());
   for (Index i = 0; i < v.rows(); ++i) {
-    if (place[i] == ~0u) continue;
-    const Index kind = place[i] ? idle : v.kind[i];
-    place[i] = static_cast<Index>(made.rows());
-    made.kind.push_back(kind);
-    for (size_t g = 0; g < v.order.size(); ++g) made.rank[g].push_back(v.rank[g][i]);
+    if (place[i] == none) continue;
+    made.kind.push_back(place[i] ? idle : v.kind[i]);
+    place[i] = static_cast<Index>(made.row.size());
+    made.row.push_back(v.row[i]);
   }
-  for (const auto& order : v.order) {
-    made.order.emplace_back();
-    for (Index i : order)
-      if (place[i] != ~0u) made.order.back().push_back(place[i]);
+  for (size_t g = 0; g < v.order.size(); ++g) {
+    vector<Index> order(made.rows() + 1);
+    vector<char> cut(made.rows() + 1);
+    size_t n = 0;
+    char parted = 0;  // a test parts some rows since the last one that was taken
+    for (size_t at = 0; at < v.rows(); ++at) {
+      const Index i = order[n] = place[v.order[g][at]];
+      parted = cut[n] = static_cast<char>(parted | v.cut[g][at]);
+      parted = i == none ? parted : 0;
+      n += i != none;
+    }
+    order.pop_back();
+    cut[0] = cut[n] = 0;
+    made.order.push_back(std::move(order));
+    made.cut.push_back(std::move(cut));
   }
-  made.find_cuts();
+  made.find_kinds();
   return made;
 }
 
 // What the rows at lower places can lose together.
 vector<Int> upto(const View& v, size_t f, const vector<Int>& most) {
   vector<Int> found(1, 0);
-  for (Index row : v.order[f]) found.push_back(found.back() + most[v.kind[row]]);
+  found.reserve(v.rows() + 1);
+  for (Index kind : v.kinds[f]) found.push_back(found.back() + most[kind]);
   return found;
 }
 
@@ -106,7 +124,7 @@ QUICK vector<Int> leaves(const View& v, size_t f, bool right, const vector<vecto
   const size_t n = loss[0].size(), rows = v.rows();
   vector<Int> sum(n, price), found(rows + 1, price);
   for (size_t t = 1; t <= rows; ++t) {
-    const Int* row = loss[v.kind[v.order[f][right ? rows - t : t - 1]]].data();
+    const Int* row = loss[v.kinds[f][right ? rows - t : t - 1]].data();
     Int least = sum[0] += row[0];
     for (size_t l = 1; l < n; ++l) least = std::min(least, sum[l] += row[l]);
     found[right ? rows - t : t] = least;
@@ -118,7 +136,8 @@ QUICK vector<Int> leaves(const View& v, size_t f, bool right, const vector<vecto
 
 // What is known of the two sides of each test of a feature, by places: the rows on the left.
 // [0] holds for trees whose leaves may be of any size, and goes up and down the feature (MONO,
-// DEL); [1] for leaves of the least size, and goes to fewer rows only (DEL).
+// DEL); [1] for leaves of the least size, and goes to fewer rows only (DEL). Every bound has been
+// carried as far as it goes, so a new one goes on only while it is better than those it meets.
 struct Stairs {
   vector<Int> most;        // that the rows at lower places lose
   vector<Int> side[2][2];  // [size][0 left, 1 right]
@@ -127,21 +146,20 @@ struct Stairs {
     for (int size = 0; size <= sized; ++size)
       for (auto& one : side[size]) one.assign(most.size(), price);
   }
-  void add(bool size, int which, size_t at, Int value) {
-    side[size][which][at] = std::max(side[size][which][at], value);
-  }
-  // Carries every bound as far as it goes.
-  QUICK void spread() {
-    const auto carry = [](vector<Int>& x, size_t to, size_t from, Int lost) {
-      x[to] = std::max(x[to], x[from] - lost);
+  QUICK void add(bool size, int which, size_t at, Int value) {
+    vector<Int>& x = side[size][which];
+    const auto better = [&](size_t t, Int bound) {
+      if (x[t] >= bound) return false;
+      x[t] = bound;
+      return true;
     };
-    const size_t n = most.size() - 1;
-    for (int size = 0; size <= sized; ++size) {
-      for (size_t t = n; t > 0; --t) carry(side[size][0], t - 1, t, most[t] - most[t - 1]);
-      for (size_t t = 0; t < n; ++t) carry(side[size][1], t + 1, t, most[t + 1] - most[t]);
-    }
-    for (size_t t = n; t > 0; --t) carry(side[0][1], t - 1, t, 0);
-    for (size_t t = 0; t < n; ++t) carry(side[0][0], t + 1, t, 0);
+    if (!better(at, value)) return;
+    if (which == 0 || !size)
+      for (size_t t = at; t-- > 0;)
+        if (!better(t, which ? value : value - (most[at] - most[t]))) break;
+    if (which == 1 || !size)
+      for (size_t t = at + 1; t < x.size(); ++t)
+        if (!better(t, which ? value - (most[t] - most[at]) : value)) break;
   }
   Int best(int which, size_t t) const {
     return sized ? std::max(side[0][which][t], side[1][which][t]) : side[0][which][t];

@@ -153,7 +153,7 @@ struct Fronts {
     vector<Int> found(v.rows() + 1, price);
     Moments moments;
     for (size_t t = 1; t <= v.rows(); ++t) {
-      moments.add(p.moments[v.kind[v.order[f][right ? v.rows() - t : t - 1]]], p.numbers.size());
+      moments.add(p.moments[v.kinds[f][right ? v.rows() - t : t - 1]], p.numbers.size());
       found[right ? v.rows() - t : t] += scale * error_of(p, moments, false);
     }
     return found;
@@ -263,8 +263,8 @@ struct Fronts {
 
   // Bounds are those of all tests that part rows; a tree's must part cells that are there.
   bool may_stand(const View& v, size_t f, size_t t) const {
-    return v.cut[f][t] && v.rank[f][v.order[f][t - 1]] != p.features[f].absent &&
-           v.rank[f][v.order[f][t]] != p.features[f].absent;
+    return v.cut[f][t] && v.rank(f, v.order[f][t - 1]) != p.features[f].absent &&
+           v.rank(f, v.order[f][t]) != p.features[f].absent;
   }
 
   // The points within a budget.

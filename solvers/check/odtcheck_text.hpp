@@ -17,7 +17,7 @@
 #include <stdexcept>
 #include <string>
 #include <tuple>
-#include <unordered_map>
+#include <type_traits>
 #include <vector>
 
 // Only speed: functions that take most of the time have all optimisations, whatever the others

@@ -9,129 +9,155 @@ namespace {
 // ---- depth two: both sides of a test may be split once more
 
 constexpr size_t kLanes = 32;  // tests of the first level that are tried in one pass over the rows
-constexpr size_t kAtOnce = 8;  // of a feature, before the stairs are looked at again
+constexpr size_t kStep = 24;   // rows between two bounds on all tests of the second level there
 
 struct Test {
   size_t f, t;  // feature, and how many rows go left
 };
 
-// Up to 32 tests of the first level. A sum is kept per block and lane, as the block of a class is
-// the loss of that class less the loss of class 0: a leaf loses that of class 0 and the least of 0
-// and the sums. Where leaves have a least size, one block more counts rows. `Value` is wide enough
-// for the sums of all rows.
+// Up to 32 tests of the first level. What a leaf gains is the most that its rows can lose less what
+// they lose, a sum over rows that is at least 0 for every class; so the best leaf of more rows
+// gains no less. Sums are kept per block, that is per class, and lane. Where leaves have a least
+// size, one block more counts rows. `Value` is wide enough for the sums of all rows.
 template <class Value>
 struct Batch {
+  struct Part {
+    size_t block;
+    Value much;  // a row adds to it
+  };
   const View& v;
-  size_t classes, blocks;
+  size_t classes, blocks, sized;
   Value least;
-  vector<Value> delta;                  // per kind and block
-  vector<Index> pattern;                // per row: which tests it goes left at, as a row of `mask`
-  vector<Value> mask;                   // per pattern and lane: -1 left, 0 right
-  vector<Value> all, total, in, below;  // sums of all rows, and of those on the left
-  Value best[2][2][kLanes];  // [leaves of any size, of the least][side]: two leaves; 1: none
+  vector<vector<Part>> parts;   // per kind, those that are not 0
+  vector<std::uint32_t> sides;  // per row; bit l: it goes left at test l
+  vector<Value> total, all;     // sums of the rows that go left at a test, and of all rows
+  vector<Value> in, below;      // the same of the rows at lower places of a feature
+  Value best[2][2][kLanes];     // [leaves of any size, of the least][side]: the most of two leaves
 
   Batch(const Problem& p, const View& view, Int size)
       : v(view),
-        classes(p.classes.size() - 1),
+        classes(p.classes.size()),
         blocks(classes + (size > 1)),
+        sized(size > 1),
         least(static_cast<Value>(std::min<Int>(size, static_cast<Int>(view.rows()) + 1))),
-        pattern(view.rows()) {
-    for (const auto& loss : p.loss)
+        parts(p.most.size()) {
+    for (size_t kind = 0; kind < p.most.size(); ++kind)
       for (size_t k = 0; k < blocks; ++k)
-        delta.push_back(static_cast<Value>(k < classes ? loss[k + 1] - loss[0] : 1));
+        if (const Int much = k < classes ? p.most[kind] - p.loss[kind][k] : 1)
+          parts[kind].push_back({k, static_cast<Value>(much)});
     all.assign(blocks, 0);
-    for (Index kind : v.kind) add(all, 0, 1, kind);
+    for (Index kind : v.kind) add(all, kind);
   }
-  void add(vector<Value>& to, size_t from, size_t step, Index kind) const {
-    for (size_t k = 0; k < blocks; ++k)
-      to[from + k * step] = static_cast<Value>(to[from + k * step] + delta[kind * blocks + k]);
+  void add(vector<Value>& to, Index kind) const {
+    for (const Part& part : parts[kind])
+      to[part.block] = static_cast<Value>(to[part.block] + part.much);
   }
 
   QUICK void fill(const vector<Test>& tests) {
-    vector<std::uint32_t> sides(v.rows(), 0);
+    sides.assign(v.rows(), 0);
+    total.assign(blocks * kLanes, 0);
     for (size_t l = 0, end; l < tests.size(); l = end) {  // tests of a feature, in order
       std::uint32_t bits = 0;
       for (end = l; end < tests.size() && tests[end].f == tests[l].f; ++end) bits |= 1u << end;
-      for (size_t at = 0, next = l; at < tests[end - 1].t; ++at) {
-        for (; tests[next].t <= at; ++next) bits &= ~(1u << next);
-        sides[v.order[tests[l].f][at]] |= bits;
+      vector<Value> sum(blocks, 0);
+      for (size_t at = 0, i = l; i < end; bits &= ~(1u << i++)) {
+        for (; at < tests[i].t; ++at) {
+          sides[v.order[tests[l].f][at]] |= bits;
+          add(sum, v.kinds[tests[l].f][at]);
+        }
+        for (size_t k = 0; k < blocks; ++k) total[k * kLanes + i] = sum[k];
       }
     }
-    std::unordered_map<std::uint32_t, Index> known;
-    vector<Value> sums;  // per pattern and block
-    mask.clear();
-    std::uint32_t last = 0;
-    Index id = 0;
-    for (Index row : v.order[tests[0].f]) {
-      if (mask.empty() || sides[row] != last) {
-        last = sides[row];
-        const auto found = known.emplace(last, static_cast<Index>(known.size()));
-        id = found.first->second;
-        for (size_t l = 0; found.second && l < kLanes; ++l)
-          mask.push_back(static_cast<Value>(last >> l & 1 ? -1 : 0));
-        sums.resize(known.size() * blocks, 0);
-      }
-      pattern[row] = id;
-      add(sums, id * blocks, 1, v.kind[row]);
-    }
-    total.assign(blocks * kLanes, 0);
-    for (size_t i = 0; i < known.size(); ++i)
-      for (size_t k = 0; k < blocks; ++k)
-        for (size_t l = 0; l < kLanes; ++l)
-          total[k * kLanes + l] = static_cast<Value>(total[k * kLanes + l] +
-                                                     (sums[i * blocks + k] & mask[i * kLanes + l]));
-    std::fill_n(&best[0][0][0], 4 * kLanes, Value{1});
+    for (size_t i = 0; i < 4 * kLanes; ++i)  // of idle lanes there is nothing to find
+      best[i / kLanes / 2][i / kLanes % 2][i % kLanes] =
+          i % kLanes < tests.size() ? Value{0} : std::numeric_limits<Value>::max();
   }
 };
 
 // Every test of feature g on both sides of the tests of a batch; `look` says which places count.
-// `one`: there is one block, of two classes and leaves of any size; so known, it takes less time.
-template <class Value, bool one>
+// Two leaves of a test between two places gain no more than the left one of the later place and the
+// right one of the earlier place (MONO): so most steps need no look at their tests. After one that
+// does the next one most often does, too.
+template <class Value>
 WIDE void scan(Batch<Value>& b, size_t g, const char* look) {
-  const size_t blocks = one ? 1 : b.blocks, classes = one ? 1 : b.classes;
-  b.in.assign(blocks * kLanes, 0);
-  b.below.assign(blocks, 0);
-  Value *in = b.in.data(), *below = b.below.data();
+  using Bit = typename std::make_unsigned<Value>::type;
+  const Index *order = b.v.order[g].data(), *kinds = b.v.kinds[g].data();
+  const size_t classes = b.classes;
   const Value *total = b.total.data(), *all = b.all.data();
-  for (size_t at = 0; at + 1 < b.v.rows(); ++at) {
-    const Index row = b.v.order[g][at];
-    const Value *m = &b.mask[size_t{b.pattern[row]} * kLanes],
-                *of = b.delta.data() + b.v.kind[row] * blocks;
-    for (size_t k = 0; k < blocks; ++k) {
-      const Value d = of[k];
-      if (!d) continue;
-      below[k] = static_cast<Value>(below[k] + d);
-      for (size_t l = 0; l < kLanes; ++l)
-        in[k * kLanes + l] = static_cast<Value>(in[k * kLanes + l] + (d & m[l]));
+  b.in.assign(b.blocks * kLanes, 0);
+  b.below.assign(b.blocks, 0);
+  Bit bit[kLanes / 2];
+  for (size_t l = 0; l < kLanes / 2; ++l) bit[l] = static_cast<Bit>(1u << l);
+  const auto add = [&](size_t at) {
+    const std::uint32_t left = b.sides[order[at]];
+    for (const auto& part : b.parts[kinds[at]]) {
+      const Value much = part.much;
+      b.below[part.block] = static_cast<Value>(b.below[part.block] + much);
+      Value* in = b.in.data() + part.block * kLanes;
+      for (int half = 0; half < 2; ++half, in += kLanes / 2) {
+        const Bit sides = static_cast<Bit>(left >> 16 * half);
+        for (size_t l = 0; l < kLanes / 2; ++l)
+          in[l] = static_cast<Value>(in[l] + (sides & bit[l] ? much : 0));
+      }
     }
-    if (!look[at + 1]) continue;
-    // Both sides of this test on the left of those of the batch, and on the right of them.
-    const auto four = [&](size_t k, size_t l, Value* x) {
-      x[0] = in[k * kLanes + l];
-      x[1] = static_cast<Value>(total[k * kLanes + l] - x[0]);
-      x[2] = static_cast<Value>(below[k] - x[0]);
-      x[3] = static_cast<Value>(all[k] - below[k] - x[1]);
-    };
-    Value low[4][kLanes] = {}, x[4];
+  };
+  // Sums of both sides of the last place, on the left of the batch's tests and on the right.
+  const auto four = [&](size_t k, size_t l, Value* x) {
+    x[0] = b.in[k * kLanes + l];
+    x[1] = static_cast<Value>(total[k * kLanes + l] - x[0]);
+    x[2] = static_cast<Value>(b.below[k] - x[0]);
+    x[3] = static_cast<Value>(all[k] - b.below[k] - x[1]);
+  };
+  const auto leaves = [&](Value(*gain)[kLanes]) {
+    Value x[4];
     for (size_t k = 0; k < classes; ++k)
       for (size_t l = 0; l < kLanes; ++l) {
         four(k, l, x);
-        for (int i = 0; i < 4; ++i) low[i][l] = std::min(low[i][l], x[i]);
+        for (int i = 0; i < 4; ++i) gain[i][l] = k ? std::max(gain[i][l], x[i]) : x[i];
       }
-    for (int side = 0; side < 2; ++side)
-      for (size_t l = 0; l < kLanes; ++l) {
-        const Value sum = static_cast<Value>(low[2 * side][l] + low[2 * side + 1][l]);
-        b.best[0][side][l] = std::min(b.best[0][side][l], sum);
-        if (blocks == classes) continue;
-        four(classes, l, x);
-        if (x[2 * side] >= b.least && x[2 * side + 1] >= b.least)
-          b.best[1][side][l] = std::min(b.best[1][side][l], sum);
+  };
+  Value before[4][kLanes], after[4][kLanes], now[4][kLanes], x[4];
+  leaves(before);
+  vector<Value> in, below;
+  bool close = false;  // whether the tests of a step are looked at
+  for (size_t from = 0, to; from + 1 < b.v.rows(); from = to) {
+    to = std::min(from + kStep, b.v.rows() - 1);
+    in = b.in;
+    below = b.below;
+    Value over = 0;
+    for (;;) {
+      for (size_t at = from; at < to; ++at) {
+        add(at);
+        if (!close || !look[at + 1]) continue;
+        leaves(now);
+        for (int side = 0; side < 2; ++side)
+          for (size_t l = 0; l < kLanes; ++l) {
+            const Value sum = static_cast<Value>(now[2 * side][l] + now[2 * side + 1][l]);
+            b.best[0][side][l] = std::max(b.best[0][side][l], sum);
+            if (!b.sized) continue;
+            four(classes, l, x);
+            if (x[2 * side] >= b.least && x[2 * side + 1] >= b.least)
+              b.best[1][side][l] = std::max(b.best[1][side][l], sum);
+          }
       }
+      leaves(after);
+      over = 0;
+      for (int side = 0; side < 2; ++side)
+        for (size_t l = 0; l < kLanes; ++l) {
+          const Value most = static_cast<Value>(b.best[b.sized][side][l] - before[2 * side + 1][l]);
+          over = std::max<Value>(over, static_cast<Value>(after[2 * side][l] - most));
+        }
+      if (close || over <= 0) break;
+      close = true;
+      b.in = in;
+      b.below = below;
+    }
+    close = over > 0;
+    std::copy_n(after[0], 4 * kLanes, before[0]);
   }
 }
 
-// What two leaves on a side of a test lose less than one, without the price of one; kLargest where
-// no split of the side may stand.
+// The most that two leaves gain on a side of a test; 0 where no split may stand.
 struct Gains {
   Int of[2][2][kLanes];  // [leaves of any size, of the least][side]
 };
@@ -142,26 +168,10 @@ Gains gains(const Problem& p, const View& v, const vector<Test>& tests, int stat
             const vector<vector<char>>& look) {
   Batch<Value> batch(p, v, least);
   batch.fill(tests);
-  for (size_t g = 0; g < p.features.size(); ++g) {
-    if (p.after(state, g) < 0) continue;
-    if (batch.blocks == 1 && batch.classes == 1)
-      scan<Value, true>(batch, g, look[g].data());
-    else
-      scan<Value, false>(batch, g, look[g].data());
-  }
+  for (size_t g = 0; g < p.features.size(); ++g)
+    if (p.after(state, g) >= 0) scan(batch, g, look[g].data());
   Gains found;
-  for (size_t l = 0; l < tests.size(); ++l)
-    for (int side = 0; side < 2; ++side) {
-      Int lowest = 0;  // of one leaf, class by class as in a batch
-      for (size_t k = 0; k < batch.classes; ++k) {
-        const Int sum = batch.total[k * kLanes + l];
-        lowest = std::min(lowest, side ? batch.all[k] - sum : sum);
-      }
-      for (int size = 0; size < 2; ++size) {
-        const Int two = batch.best[size][side][l];
-        found.of[size][side][l] = two > 0 ? kLargest : two - lowest;
-      }
-    }
+  std::copy_n(&batch.best[0][0][0], 4 * kLanes, &found.of[0][0][0]);
   return found;
 }
 
