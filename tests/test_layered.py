@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from brute_diagrams import all_diagrams, best_priced
+from brute_shapes import Shapes
 from scale import SCALE, scaled
 from tiny_diagrams import PRICES, RULES, WIDTHS, admitted, check_answer, core_of, unrolled
 
@@ -65,7 +66,7 @@ def test_shapes_alone_find_the_best_and_prove_it() -> None:
 def test_bounds_of_shapes_hold_under_rules() -> None:
     """Rules only make diagrams dearer; what is better than the best lies in the room left."""
     seen: Counter[str] = Counter()
-    for seed in range(scaled(40)):
+    for seed in range(scaled(40, least=10)):
         rng = random.Random(f"shapes under rules {seed}")
         some = rng.sample(RULES, rng.randint(1, 2))
         core = core_of(rng, 6, rng.choice(("1, 2", "1, 2, 1")), rng.choice(PRICES), some)
@@ -241,3 +242,58 @@ def test_one_cut_is_best_of_all_features() -> None:
         seen["cut" if least < whole else "none"] += 1
         seen[f"labels {labels}"] += least < whole
     assert min(seen.values()) > 20 * SCALE
+
+
+def drawn(rng: Any, rows: int, features: int, most: int, labels: int) -> tuple[Any, ...]:
+    """Ranks, how many there are of each feature, where cuts are allowed, and losses."""
+    distinct = rng.integers(1, most, features).astype(np.uint32)
+    ranks = np.array([rng.integers(0, n, rows) for n in distinct], dtype=np.uint32)
+    allowed = [None if rng.random() < 0.6 else rng.random(n) < 0.7 for n in distinct]
+    right = rng.integers(0, labels, rows) * (rng.random(rows) < rng.choice([0.2, 1]))
+    losses = int(rng.choice([1, 7])) * (1 - np.eye(labels, dtype=np.int64)[right])
+    kind = rng.random()
+    if kind < 0.2:
+        losses[rng.random(rows) < 0.3] = losses.max()  # whatever the label
+    elif kind < 0.3:
+        losses *= rng.integers(0, 3, (rows, 1))
+    return ranks, distinct, allowed, losses
+
+
+def test_trees_below_a_shape_lose_as_little_as_all_of_them() -> None:
+    """One, two and four words of rows; also sums that leave a byte, where it does without."""
+    seen: Counter[tuple[int, ...]] = Counter()
+    shapes_ = ((1, 2), (1, 1), (1, 2, 2), (1, 1, 1), (1, 2, 1), (1, 1, 2))
+    for seed in range(scaled(2_000)):
+        rng = np.random.default_rng(seed)
+        rows = int(rng.choice([3, 6, 9, 12, 70, 150]))
+        ranks, distinct, allowed, losses = drawn(
+            rng, rows, int(rng.integers(1, 5)), 4 if rows > 20 else 9, 2 + (seed % 7 == 0)
+        )
+        shape = shapes_[seed % len(shapes_)]
+        least = Shapes(ranks, losses, allowed).trees(shape)
+        table = _engine.RankTable(ranks, distinct, allowed)
+        for below in {10**6, least + 1, least, max(least - 1, 0), 1}:
+            search = _engine.Layered(table, losses)
+            found = search.solve(list(shape), below, NO_LIMITS, bound_only=True)
+            assert found.bound == min(least, below), (seed, shape, below)
+        seen[shape] += least < losses.sum(axis=0).min()
+    assert min(seen.values()) > 50 * SCALE
+
+
+def test_diagrams_of_a_shape_lose_as_little_as_all_of_them() -> None:
+    """Many cuts of a feature, which are closed several at once."""
+    seen: Counter[str] = Counter()
+    shapes_ = ((1, 2, 1), (1, 2, 2), (1, 1, 2, 1), (1, 2, 1, 1))
+    for seed in range(scaled(200)):
+        rng = np.random.default_rng(seed)
+        ranks, distinct, allowed, losses = drawn(rng, 9, 1 + seed % 2, 10, 2 + (seed % 5 == 0))
+        shape = shapes_[seed % len(shapes_)]
+        least = Shapes(ranks, losses, allowed).diagrams(shape)
+        table = _engine.RankTable(ranks, distinct, allowed)
+        for below in {10**6} if least is None else {10**6, least + 1, least}:
+            found = _engine.Layered(table, losses).solve(list(shape), below, NO_LIMITS)
+            assert found.complete, (seed, shape)
+            assert found.value == (least if least is not None and least < below else None), seed
+            assert found.bound == min(below, 10**6 if least is None else least), (seed, shape)
+        seen["none" if least is None else "better" if least < losses.sum(axis=0).min() else ""] += 1
+    assert seen["better"] > 50 * SCALE

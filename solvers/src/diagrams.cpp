@@ -1,12 +1,16 @@
 #include "odt/diagrams.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <queue>
 #include <stdexcept>
+#include <tuple>
 #include <unordered_set>
 
 #include "odt/control.hpp"
 #include "odt/kept_trees.hpp"
+#include "odt/pair_lanes.hpp"
 #include "odt/stump_lanes.hpp"
 
 namespace odt {
@@ -19,7 +23,12 @@ constexpr int kEnds = -1;  // an arc to the best class of its rows
 template <int W>
 struct Table {
   explicit Table(LayeredProblem problem)
-      : p(std::move(problem)), lanes(p), order(p.features), place(p.features), after(p.features) {
+      : p(std::move(problem)),
+        lanes(p),
+        pairs(p),
+        order(p.features),
+        place(p.features),
+        after(p.features) {
     for (std::size_t r = 0; r < p.rows; ++r) all.put(r);
     for (std::size_t f = 0; f < p.features; ++f) {
       const std::uint32_t* rank = p.rank.data() + f * p.rows;
@@ -52,6 +61,7 @@ struct Table {
 
   const LayeredProblem p;
   const StumpLanes lanes;
+  const PairLanes pairs;
   // Per feature its rows by rank, and the place of each row there.
   std::vector<std::vector<int>> order, place;
   // Per feature and rank, the first one from it on where a cut may stand.
@@ -204,6 +214,18 @@ class ShapeSearch {
     }
   }
 
+  // Of rows that are not all that a node will hold, a cut may leave none on a side.
+  static void idle(Line& line, const Set& s, const Held& h) {
+    line.sets.insert(line.sets.begin(), Set{});
+    line.sets.push_back(s);
+    line.cut.insert(line.cut.begin(), 0);
+    line.cut.push_back(~std::uint32_t{0});
+    line.left.insert(line.left.begin(), 0);
+    line.left.push_back(h.least());
+    line.right.insert(line.right.begin(), h.least());
+    line.right.push_back(0);
+  }
+
   void lay(Line& line, const Held& h, std::size_t f) const {
     line.sets.clear();
     line.cut.clear();
@@ -224,8 +246,10 @@ class ShapeSearch {
   // What the rows lose at least in a tree of this layer and those below it: exact where it is at
   // most `budget`.
   Loss trees(std::size_t i, const Set& s, Loss budget) {
-    if (const auto e = known_[i]->find(s); e.loss >= 0 && (e.exact || e.loss > budget))
-      return e.loss;
+    const bool quick = last(i) && table_.lanes.works();
+    if (!quick)
+      if (const auto e = known_[i]->find(s); e.loss >= 0 && (e.exact || e.loss > budget))
+        return e.loss;
     control_->poll(p_.rows);
     if ((looked_ += p_.rows * p_.features) >
         Looks::work.load(std::memory_order_relaxed) *
@@ -233,9 +257,12 @@ class ShapeSearch {
       looked_ = 0;
       control_->check();
     }
-    const Loss found = last(i) && table_.lanes.works()
-                           ? std::min(budget + 1, table_.lanes.least(s.word, W, stumps_))
-                           : trees_of(i, s, budget);
+    if (quick) return std::min(budget + 1, table_.lanes.least(s.word, W, stumps_));
+    const Loss found =
+        i + 2 == shape_.size() && table_.pairs.works() && pairs_.pack(table_.pairs, s.word, W)
+            ? pairs_.least(table_.pairs, narrows(i), budget)
+            : trees_of(i, s, budget);
+    control_->poll(pairs_.work() / kPairs);
     if (++kept_ % 4096 == 0) table_.forget(most_);
     known_[i]->keep(s, found, found <= budget);
     return found;
@@ -337,43 +364,101 @@ class ShapeSearch {
       return;
     }
     drawn_[i].assign(sets.size(), {});
-    std::vector<Set> next;
-    node(i, sets, 0, next, spent);
+    node(i, sets, 0, {}, spent, false);
   }
 
+  // Choices of one feature in the order of their cuts, whose arcs lead to the same nodes.
+  struct Group {
+    Loss bound;
+    const Choice *first, *last;
+    bool operator<(const Group& o) const {
+      return bound != o.bound ? bound > o.bound : first < o.first;
+    }
+  };
+
   // Cuts for the node `j` of a layer and those behind it; `next` holds the rows of the next layer
-  // so far.
-  void node(std::size_t i, const std::vector<Set>& sets, std::size_t j, std::vector<Set>& next,
-            Loss spent) {
+  // so far. A probe ends where the layer does, and tells whether anything is left.
+  bool node(std::size_t i, const std::vector<Set>& sets, std::size_t j,
+            const std::vector<Set>& next, Loss spent, bool probe) {
     if (j == sets.size()) {
-      layer(i + 1, next, spent);
-      return;
+      if (!probe) layer(i + 1, next, spent);
+      return probe;
     }
-    std::vector<Choice> choices = choices_of(i, sets, j, next, spent);
-    for (const Choice& c : choices) {
-      if (c.bound >= below_) return;
-      const Set right = sets[j].without(c.goes_left);
-      Loss now = spent;
-      std::vector<Set> then = next;
-      const int most = std::max(c.left, c.right);
-      if (most >= static_cast<int>(then.size())) then.resize(most + 1);
-      const auto arc = [&](int to, const Set& rows) {
-        if (to != kEnds) {
-          then[to] = then[to] | rows;
-          return to;
-        }
-        const Held h = held(rows);
-        now += h.least();
-        return ~h.label();
-      };
-      const int left = arc(c.left, c.goes_left);
-      drawn_[i][j] = {c.feature, c.cut, left, arc(c.right, right)};
-      node(i, sets, j + 1, then, now);
+    std::vector<Choice> choices = choices_of(i, sets, j, next, spent, probe);
+    if (probe && j + 1 == sets.size()) return !choices.empty();
+    const auto alike = [](const Choice& c) { return std::tuple(c.left, c.right, c.feature); };
+    std::sort(choices.begin(), choices.end(), [alike](const Choice& a, const Choice& b) {
+      return std::tuple(alike(a), a.cut) < std::tuple(alike(b), b.cut);
+    });
+    std::priority_queue<Group> groups;  // the most promising first
+    const auto push = [&](const Choice* first, const Choice* last) {
+      const auto least = std::min_element(
+          first, last + 1, [](const Choice& a, const Choice& b) { return a.bound < b.bound; });
+      groups.push({least->bound, first, last});
+    };
+    const Choice *from = choices.data(), *end = from + choices.size();
+    for (const Choice* last = from; from != end; from = last) {
+      while (last != end && alike(*last) == alike(*from)) ++last;
+      push(from, last - 1);
     }
+    while (!groups.empty() && groups.top().bound < below_) {
+      auto [bound, lo, hi] = groups.top();
+      groups.pop();
+      while (lo->bound >= below_) ++lo;
+      while (hi->bound >= below_) --hi;
+      if (lo == hi) {
+        if (take(i, sets, j, next, spent, probe, *lo, *hi)) return true;
+      } else if (may_hold(i, sets, j, next, spent, probe, *lo, *hi)) {
+        const Choice* mid = lo + (hi - lo) / 2;
+        push(lo, mid);
+        push(mid + 1, hi);
+      }
+    }
+    return false;
+  }
+
+  // What is left for a choice that sends left what all choices from `lo` to `hi` do, and right what
+  // all of them do. If that is nothing, nothing is for any of them.
+  bool may_hold(std::size_t i, const std::vector<Set>& sets, std::size_t j,
+                const std::vector<Set>& next, Loss spent, bool probe, const Choice& lo,
+                const Choice& hi) {
+    if (j + 1 == sets.size() && (probe || last(i + 1))) return true;  // as their bounds tell
+    if (&hi - &lo < kFew) return true;
+    Probes& probes = probes_[std::min(i, probes_.size() - 1)];
+    // Where it seldom tells more, it is asked seldom.
+    if (probes.asked >= 8 && 4 * probes.closed < probes.asked && ++probes.passed % 16 != 0)
+      return true;
+    ++probes.asked;
+    const bool left_over = take(i, sets, j, next, spent, true, lo, hi);
+    probes.closed += !left_over;
+    return left_over;
+  }
+
+  bool take(std::size_t i, const std::vector<Set>& sets, std::size_t j,
+            const std::vector<Set>& next, Loss spent, bool probe, const Choice& lo,
+            const Choice& hi) {
+    std::vector<Set> then = next;
+    const int most = std::max(lo.left, lo.right);
+    if (most >= static_cast<int>(then.size())) then.resize(most + 1);
+    const auto arc = [&](int to, const Set& rows) {
+      if (to != kEnds) {
+        then[to] = then[to] | rows;
+        return to;
+      }
+      const Held h = held(rows);
+      spent += h.least();
+      return ~h.label();
+    };
+    const int left = arc(lo.left, lo.goes_left),
+              right = arc(lo.right, sets[j].without(hi.goes_left));
+    if (!probe) drawn_[i][j] = {lo.feature, lo.cut, left, right};
+    // A probe of the last node of a layer goes on to the layer below.
+    return probe && &lo != &hi && j + 1 == sets.size() ? node(i + 1, then, 0, {}, spent, true)
+                                                       : node(i, sets, j + 1, then, spent, probe);
   }
 
   std::vector<Choice> choices_of(std::size_t i, const std::vector<Set>& sets, std::size_t j,
-                                 const std::vector<Set>& next, Loss spent) {
+                                 const std::vector<Set>& next, Loss spent, bool probe) {
     control_->poll(p_.rows * p_.features);
     const int used = static_cast<int>(next.size()), nodes = shape_[i + 1],
               behind = static_cast<int>(sets.size() - j) - 1;
@@ -392,16 +477,15 @@ class ShapeSearch {
         Loss rest = others;
         if (left >= 0 && left < used) rest -= has[left];
         if (right >= 0 && right < used) rest -= has[right];
-        search(i, sets[j], next, left, right, rest, found);
+        search(i, sets[j], next, left, right, rest, found, probe);
+        if (probe && behind == 0 && !found.empty()) return found;  // it is enough that there is one
       }
-    std::sort(found.begin(), found.end(),
-              [](const Choice& a, const Choice& b) { return a.bound < b.bound; });
     return found;
   }
 
   // All cuts of a node that may pay, with these ends of its arcs.
   void search(std::size_t i, const Set& s, const std::vector<Set>& next, int left, int right,
-              Loss rest, std::vector<Choice>& found) {
+              Loss rest, std::vector<Choice>& found, bool probe) {
     const Set into_left = left >= 0 && left < static_cast<int>(next.size()) ? next[left] : Set{};
     const Set into_right =
         right >= 0 && right < static_cast<int>(next.size()) ? next[right] : Set{};
@@ -411,6 +495,7 @@ class ShapeSearch {
     Line line;
     for (std::size_t f = 0; f < p_.features; ++f) {
       lay(line, h, f);
+      if (probe) idle(line, s, h);
       if (left == kEnds && right == kEnds) {
         for (int c = 0; c < line.cuts(); ++c)
           keep_best(found, first,
@@ -500,14 +585,21 @@ class ShapeSearch {
   Table<W>& table_;
   const LayeredProblem& p_;
   StumpLanes::Room stumps_;
+  PairLanes::Room pairs_;
   std::vector<KeptTrees<W>*> known_;  // of the layers of this shape
   std::size_t kept_ = 0, most_ = 0, looked_ = 0;
+  static constexpr std::ptrdiff_t kFew = 3;  // choices that are as soon taken one by one
+  static constexpr std::size_t kPairs = 64;  // as quick is a row in bytes
   static constexpr std::size_t kWiden = 10;  // cells between two looks, to visits of rows
   Control* control_ = nullptr;
   std::vector<int> shape_;
   Loss below_ = 0;
   LayeredAnswer answer_;
   std::vector<std::vector<LayeredNode>> drawn_;
+  struct Probes {
+    std::size_t asked = 0, closed = 0, passed = 0;
+  };
+  std::array<Probes, 8> probes_;  // by layer
 };
 
 template <int W>
