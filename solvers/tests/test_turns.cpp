@@ -11,7 +11,7 @@ using namespace odt;
 namespace {
 
 // Two lanes that do work one by one, until `all` is done. `at` is called with the work of each.
-struct Lanes {
+struct TwoLanes {
   std::uint64_t all = 0, of[2] = {0, 0};
 
   void run(Turns& turns, const std::function<void(int)>& at, std::uint64_t until) {
@@ -38,7 +38,7 @@ CASE(the_nearer_a_proof_is_the_more_turns_it_gets) {
     Turns turns(10, 10, 10);
     turns.found(100);
     turns.proven(bound);
-    Lanes lanes;
+    TwoLanes lanes;
     lanes.run(turns, [](int) {}, 100000);
     const double share = static_cast<double>(lanes.of[0]) / static_cast<double>(lanes.of[1]);
     const double wanted = bound < 95 ? 1 / (1 - bound / 100) : 20;
@@ -51,7 +51,7 @@ CASE(the_longer_no_tree_was_found_the_more_turns_the_proof_gets) {
     Turns turns(10, 10, 10);
     turns.proven(0);
     turns.favour_proof(now, 99);
-    Lanes lanes;
+    TwoLanes lanes;
     lanes.run(turns, [](int) {}, 100000);
     const double share = static_cast<double>(lanes.of[0]) / static_cast<double>(lanes.of[1]);
     const double wanted = now < 130 ? 1 : now < 2600 ? static_cast<double>(now) / 130 : 20;
@@ -62,7 +62,7 @@ CASE(the_longer_no_tree_was_found_the_more_turns_the_proof_gets) {
 CASE(a_long_turn_ends_with_a_tree_that_nearly_closes_the_gap) {
   for (const bool near : {false, true}) {
     Turns turns(100, 10, 10, 10000);
-    Lanes lanes;
+    TwoLanes lanes;
     std::uint64_t first = 0;  // turn of the search for trees, all of it
     lanes.run(
         turns,
@@ -81,7 +81,7 @@ CASE(the_calling_thread_looks_while_it_waits_for_its_turn) {
   std::atomic<int> looks{0};
   turns.look_here(0, [&] { ++looks; });
   int seen = 0;
-  Lanes lanes;
+  TwoLanes lanes;
   lanes.run(
       turns,
       [&](int lane) {
