@@ -119,6 +119,7 @@ void OutputFronts::round_measures() {
     const std::size_t k = static_cast<std::size_t>(model_.measures[m].component);
     rounded_[k] = lane_.pairs().rounding(m);
     double most = kUnbounded;
+    if (!lane_.pairs().summed(m)) continue;
     for (const auto& clause : model_.clauses)
       if (clause.size() == 1 && clause[0].component == static_cast<int>(k))
         most = std::min(most, clause[0].at_most);

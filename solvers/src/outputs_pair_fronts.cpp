@@ -348,7 +348,9 @@ void OutputFronts::by_budgets(const OutputNode& node, const std::vector<RootCut>
   if (open.empty()) return;
   const double all = lane_.pairs().own(whole_.all, {}) + 8 * data_.problem.leaf_price;
   double step = std::max((all - open.front().least) / kShare, 4 * tolerance_);
-  for (double most = open.front().least + step;; most += step *= 4) {
+  if (tightened(ask, budget) < kUnbounded)  // then few rounds are enough
+    step = std::max(step, (tightened(ask, budget) - open.front().least) / 8);
+  for (double most = open.front().least + step;; most += step *= 2) {
     if (most >= all) most = kUnbounded;
     for (const RootCut& cut : open) {
       budget = tightened(ask, budget);
@@ -448,7 +450,7 @@ OutputPairs::Sums OutputFronts::propose(const OutputPairs::Column& column, int s
 
 // Whether bounds on measures leave out trees of three levels of a node.
 bool OutputFronts::bounded(const OutputAsk& ask) const {
-  return ask.level == 0 && !caps_.empty() && model_.prices.empty();
+  return ask.level == 0 && !model_.measures.empty() && model_.prices.empty();
 }
 
 // What both sides of a cut lose at least of so much of the loss and of a measure; their scans.

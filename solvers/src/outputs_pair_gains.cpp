@@ -63,6 +63,7 @@ ODT_INLINE PairGains gain_row(const PairGainRow& in) {
           const std::size_t at = in.measure[m].part;
           const double scale = in.scale[m * in.targets + t];
           if constexpr (kBeside == Beside::any) {
+            if (in.measure[m].signs) continue;
             if (in.measure[m].absolute) {
               Lanes lost_low, lost_high;
               tangents(in, at + 2 * PairMeasure::kTangents * t, j, x, y, lost_low, lost_high);

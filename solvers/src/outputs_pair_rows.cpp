@@ -21,16 +21,19 @@ constexpr double kLightestMeasured = 1e-6;
 // Sums of whole numbers are exact below this.
 constexpr double kWhole = 4503599627370496.0;
 
-// Whether sums over pairs tell a loss, or what it is at least. Tangents do so for no difference
-// between groups; and rows that have no weight for the outputs of leaves must have none here.
+// Whether sums over pairs, or rows of leaves, tell a loss: rows that have no weight for the outputs
+// of leaves must have none here.
 bool may_tell(const NumberMeasure& one, const OutputRows& data) {
-  const auto positive = [](double part) { return part >= 0; };
   for (std::uint32_t row : data.used)
     if (!(data.of(row)[kWeight] > 0) && one.weight[row] != 0) return false;
-  return one.kind == MeasuredLoss::squared ||
-         (one.kind == MeasuredLoss::absolute &&
-          std::all_of(one.factor.begin(), one.factor.end(), positive) &&
-          std::all_of(one.weight.begin(), one.weight.end(), positive));
+  return one.kind == MeasuredLoss::squared || one.kind == MeasuredLoss::absolute;
+}
+
+// Whether a loss is a difference between groups, of which tangents tell nothing.
+bool has_signs(const NumberMeasure& one) {
+  const auto negative = [](double part) { return part < 0; };
+  return std::any_of(one.factor.begin(), one.factor.end(), negative) ||
+         std::any_of(one.weight.begin(), one.weight.end(), negative);
 }
 
 // The targets of the rows with weight that tangents change their sides at: all but the last one if
@@ -92,9 +95,11 @@ OutputPairs::OutputPairs(const OutputRows& data, std::size_t leaf_rows) : data_(
                           [&](const NumberMeasure& one) { return may_tell(one, data); });
   parts_ = free_parts_;
   for (std::size_t m = 0; measured_ && m < measures.size(); ++m) {
-    measures_.push_back({parts_, measures[m].kind == MeasuredLoss::absolute});
-    tangents_ = tangents_ || measures_[m].absolute;
-    parts_ += measures_[m].absolute ? 2 * PairMeasure::kTangents * data.targets : 1 + data.targets;
+    const bool absolute = measures[m].kind == MeasuredLoss::absolute;
+    measures_.push_back({parts_, absolute, absolute && has_signs(measures[m])});
+    tangents_ = tangents_ || absolute;
+    if (measures_[m].signs) continue;
+    parts_ += absolute ? 2 * PairMeasure::kTangents * data.targets : 1 + data.targets;
   }
   own_ = parts_;
   sums_ = own_ + 1 + (measured_ ? measures.size() : 0);
@@ -247,8 +252,9 @@ void OutputPairs::make_values() {
   std::vector<std::vector<double>> turns;
   for (std::size_t m = 0; m < measures_.size(); ++m)
     for (std::size_t t = 0; t < targets; ++t)
-      turns.push_back(measures_[m].absolute ? thresholds(p.model.measures[m], data_, t)
-                                            : std::vector<double>{});
+      turns.push_back(measures_[m].absolute && !measures_[m].signs
+                          ? thresholds(p.model.measures[m], data_, t)
+                          : std::vector<double>{});
   for (std::uint32_t row : data_.used) {
     double* of = &values_[row * entries_];
     const double* sums = data_.of(row);
@@ -272,7 +278,7 @@ void OutputPairs::make_values() {
             *part++ = sign;
             *part++ = sign * d;
           }
-          rounding_[m] += one.factor[t] * one.weight[row] *
+          rounding_[m] += std::fabs(one.factor[t] * one.weight[row]) *
                           (1e-11 * std::fabs(d) + 1e-14 * std::fabs(data_.centre[t]));
         }
         continue;

@@ -50,7 +50,7 @@ void OutputPairs::sum(const std::uint32_t* rows, std::size_t n, bool measured, T
     sum_ones(rows, n, own_, entries_, out);
     sum_parts(rows, n, 0, free_parts_, out);
   }
-  if (!measured || parts_ == free_parts_) return;
+  if (!measured) return;
   list_weighed(out);
   sum_parts(out.weighed.data(), out.weighed.size(), free_parts_, parts_, out);
 }
@@ -393,6 +393,7 @@ void OutputPairs::add_leaf(const std::vector<double>& all, bool measured, Sums& 
   if (!measured) return;
   sums.measure.resize(rounding_.size());
   for (std::size_t m = 0; m < rounding_.size(); ++m) {
+    if (measures_[m].signs) continue;
     if (measures_[m].absolute) {
       sums.measure[m] += least_lost(m, all);
       continue;

@@ -200,7 +200,7 @@ class OutputFronts {
     OutputPairs::Mix mix{};      // none: the loss alone
     const Cap* tight = nullptr;  // that the mix is of
   };
-  static constexpr double kShare = 32;  // of what all rows lose: the first step of budgets
+  static constexpr double kShare = 256;  // of what all rows lose: the first step of budgets
   void sum_sides(const OutputNode& node, const RootCut& cut, bool measured);
   void scan_sides(const OutputAsk& asked);
   void by_sides(const RootCut& cut, std::uint64_t inside, const OutputAsk& ask, double budget,

@@ -28,6 +28,7 @@ struct PairSize {
 struct PairMeasure {
   std::size_t part;  // the first
   bool absolute;
+  bool signs = false;  // a difference between groups: told by rows alone, without parts
   static constexpr std::size_t kTangents = 4;  // per target
 };
 

@@ -59,9 +59,10 @@ class OutputPairs {
   };
   const std::vector<Column>& columns() const { return columns_; }
   // Whether the losses of the model's measures are told from sums as well; those of absolute ones
-  // are no more than the truth.
+  // are no more than the truth, and differences of these are told by rows alone.
   bool measures() const { return measured_; }
   bool tangents() const { return tangents_; }
+  bool summed(std::size_t measure) const { return !measures_[measure].signs; }
   bool absolute(std::size_t measure) const { return measures_[measure].absolute; }
   // How much a measure may differ from what its rows give one by one.
   double rounding(std::size_t measure) const { return rounding_[measure]; }
