@@ -13,7 +13,7 @@ template <class T>
 class BitBoundsOf : public BitBounds {
  public:
   BitBoundsOf(std::unique_ptr<BitProblem> problem, Control& control)
-      : problem_(std::move(problem)), cache_(0), search_(*problem_, control, cache_) {
+      : problem_(std::move(problem)), cache_(*problem_, 0), search_(*problem_, control, cache_) {
     views_.push_back(std::make_unique<Node>());
     views_[0]->make_root(*problem_);
     views_[0]->renew();
@@ -82,7 +82,7 @@ class BitBoundsOf : public BitBounds {
   }
 
   std::unique_ptr<BitProblem> problem_;
-  BitCache cache_;  // keeps nothing: its keys are hashes
+  BitCache cache_;  // keeps nothing: nodes are asked for one by one, without their paths
   BitSearch<T> search_;
   std::vector<std::unique_ptr<Node>> views_;  // of the path that was asked for last
   std::vector<Step> loaded_;

@@ -6,14 +6,6 @@
 namespace odt {
 namespace {
 
-std::uint64_t mix(std::uint64_t x) {
-  x ^= x >> 32;
-  x *= 0xd6e8feb86659fd93ULL;
-  x ^= x >> 32;
-  x *= 0xd6e8feb86659fd93ULL;
-  return x ^ x >> 32;
-}
-
 // Rows of `members` that pass (or fail) a test.
 std::vector<std::uint64_t> part(const std::vector<std::uint64_t>& members,
                                 const std::vector<std::uint64_t>& passes, bool pass) {
@@ -25,39 +17,32 @@ std::vector<std::uint64_t> part(const std::vector<std::uint64_t>& members,
 
 }  // namespace
 
-// 128 bits of hash stand for the set of rows: a collision is less likely than a broken processor.
-BitCache::Key BitCache::key(const std::vector<std::uint64_t>& members, Shape shape, int state) {
-  std::uint64_t low =
-      mix(static_cast<std::uint64_t>(state) << 40 | static_cast<std::uint64_t>(shape.depth) << 32 |
-          static_cast<std::uint32_t>(shape.leaves));
-  std::uint64_t high = ~low;
-  for (std::uint64_t w : members) {
-    low = mix(low + w);
-    high = mix((high ^ w) + 0x9e3779b97f4a7c15ULL);
-  }
-  return {low, high};
+BitCache::Entry* BitCache::known(const BitRows& rows, const SubProblem& key) {
+  return entries_.find(
+      key, [&](const RowPath& path) { return problem_.same_rows(path, rows.members, rows.path); });
 }
 
-bool BitCache::find(const Key& key, Entry& entry) const {
+bool BitCache::find(const BitRows& rows, const SubProblem& key, Entry& entry) {
   std::lock_guard<std::mutex> lock(mutex_);
-  const auto at = entries_.find(key);
-  if (at == entries_.end()) return false;
-  entry = at->second;
-  return true;
+  const Entry* const at = known(rows, key);
+  if (at) entry = *at;
+  return at;
 }
 
-void BitCache::store(const Key& key, const Outcome& outcome, std::int32_t node) {
-  const std::size_t size =
-      sizeof(Key) + sizeof(Entry) + 32 + outcome.plan.nodes.size() * sizeof(PlanNode);
+void BitCache::store(const BitRows& rows, const SubProblem& key, const Outcome& outcome,
+                     std::int32_t node) {
+  const std::size_t size = sizeof(SubProblem) + sizeof(Entry) + 32 + rows.path.bytes() +
+                           outcome.plan.nodes.size() * sizeof(PlanNode);
   std::lock_guard<std::mutex> lock(mutex_);
   if (bytes_ + size > limit_) return;
-  Entry& entry = entries_[key];
-  if (entry.exact) return;
+  Entry* at = known(rows, key);
+  if (!at) at = &entries_.add(key, rows.path);
+  if (at->exact) return;
   bytes_ += size;
-  if (outcome.exact || outcome.value > entry.bound) entry.node = node;
-  entry.exact = outcome.exact;
-  entry.bound = outcome.exact ? outcome.value : std::max(entry.bound, outcome.value);
-  if (outcome.exact) entry.plan = outcome.plan;
+  if (outcome.exact || outcome.value > at->bound) at->node = node;
+  at->exact = outcome.exact;
+  at->bound = outcome.exact ? outcome.value : std::max(at->bound, outcome.value);
+  if (outcome.exact) at->plan = outcome.plan;
 }
 
 template <class T>
@@ -123,17 +108,21 @@ Outcome BitSearch<T>::solve(BitNode& view, int level, Shape shape, Loss upper, L
 template <class T>
 Outcome BitSearch<T>::child(const BitNode& view, int level, int test, bool pass, Shape shape,
                             Loss upper, Loss lower) {
-  const auto& passes =
-      problem_.passes[static_cast<std::size_t>(view.ids[static_cast<std::size_t>(test)])];
+  const int id = view.ids[static_cast<std::size_t>(test)];
   ProofLog* const log = log_;
   const bool cached = shape.depth >= 3 && shape.leaves > 3;
-  BitCache::Key key{};
+  path_.push_back({static_cast<std::uint32_t>(id), 0, !pass});
+  BitRows found;
+  SubProblem key{};
   if (cached) {
-    key = BitCache::key(part(view.members, passes, pass), shape,
-                        after(view, static_cast<std::size_t>(test)));
+    found.members = part(view.members, problem_.passes[static_cast<std::size_t>(id)], pass);
+    found.path = {count_of(found.members), path_};
+    key = {hash_of(found.members), shape.depth, shape.leaves,
+           after(view, static_cast<std::size_t>(test))};
     BitCache::Entry entry;
-    if (cache_.find(key, entry)) {
+    if (cache_.find(found, key, entry)) {
       if (entry.exact || entry.bound >= upper) {
+        path_.pop_back();
         ++counters.cache_hits;
         if (log) log->last = entry.node;
         return {entry.bound, entry.exact && entry.bound < upper, std::move(entry.plan)};
@@ -146,7 +135,8 @@ Outcome BitSearch<T>::child(const BitNode& view, int level, int test, bool pass,
   rows.make_child(problem_, view, test, pass);
   rows.renew();
   Outcome out = solve(rows, level + 1, shape, upper, lower);
-  if (cached) cache_.store(key, out, log ? log->last : -1);
+  if (cached) cache_.store(found, key, out, log ? log->last : -1);
+  path_.pop_back();
   return out;
 }
 

@@ -222,6 +222,31 @@ void BitProblem::make_hopeless() {
   }
 }
 
+std::size_t count_of(const std::vector<std::uint64_t>& members) {
+  std::size_t count = 0;
+  for (std::uint64_t w : members) count += static_cast<std::size_t>(popcount(w));
+  return count;
+}
+
+std::uint64_t hash_of(const std::vector<std::uint64_t>& members) {
+  std::uint64_t hash = 0;
+  for (std::uint64_t w : members) {
+    hash = (hash + w) * 0xd6e8feb86659fd93ULL;
+    hash ^= hash >> 32;
+  }
+  return blind_hashes ? 0 : hash;
+}
+
+bool BitProblem::same_rows(const RowPath& path, const std::vector<std::uint64_t>& members,
+                           const RowPath& own) const {
+  return path.leads_to(own.rows, own, [&](const RowStep& step) {
+    const std::vector<std::uint64_t>& pass = passes[step.column];
+    for (std::size_t w = 0; w < members.size(); ++w)
+      if (members[w] & (step.beyond ? pass[w] : ~pass[w])) return false;
+    return true;
+  });
+}
+
 Loss BitProblem::hopeless(const std::vector<std::uint64_t>& members) const {
   Loss sum = 0;
   for (const Hopeless& part : hopeless_) {

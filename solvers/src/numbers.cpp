@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 
 #include "odt/pair_medians.hpp"
 
@@ -37,9 +36,7 @@ void NumberRows::make_cells(const Problem& p, const std::vector<std::uint32_t>& 
     cell[f].reserve(rows);
     for (std::uint32_t i : row) cell[f].push_back(counts[f][p.ranks(f)[i]]);
   }
-  std::mt19937_64 random(20240229);
-  hash.resize(rows);
-  for (PointSet& h : hash) h = {random(), random()};
+  hash = row_hashes(rows);
 }
 
 NumberRows::NumberRows(const RegressionData& data)

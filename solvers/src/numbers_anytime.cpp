@@ -49,8 +49,9 @@ void NumberAnytime::make_root() {
   View& root = views_[0];
   root.rows = data_.rows;
   root.state = 0;
-  root.set = PointSet{};
-  for (const PointSet& h : data_.hash) root.set.toggle(h);
+  root.set = 0;
+  for (std::uint64_t h : data_.hash) root.set ^= h;
+  root.path = {root.rows, {}};
   const std::size_t orders = data_.features + losses_.sorted_targets();
   root.order.resize(orders * root.rows);
   for (std::size_t f = 0; f < orders; ++f) {
@@ -85,12 +86,13 @@ NumberAnytime::View& NumberAnytime::child(const Place& at, const Cut& cut, bool 
   View& to = views_[static_cast<std::size_t>(at.level) + 1];
   to.rows = left ? cut.place : from.rows - cut.place;
   to.state = after(from.state, cut.feature);
-  to.set = PointSet{};
+  to.set = 0;
+  to.path.follow(from.path, {static_cast<std::uint32_t>(cut.feature), cut.cell, !left}, to.rows);
   const std::uint32_t* order = from.of(cut.feature);
   for (std::size_t i = 0; i < from.rows; ++i) {
     const bool mine = (i < cut.place) == left;
     mark_[order[i]] = mine;
-    if (mine) to.set.toggle(data_.hash[order[i]]);
+    if (mine) to.set ^= data_.hash[order[i]];
   }
   const std::size_t orders = data_.features + losses_.sorted_targets();
   to.order.resize(orders * to.rows + 1);  // one more: the loop writes before it knows
@@ -380,17 +382,29 @@ NumberAnytime::Ptr NumberAnytime::bottom(const View& view, const Place& at, doub
   } else if (at.depth >= 2 && may_split(view)) {
     const double room = kMostWork / static_cast<double>(view.rows * data_.features * data_.targets);
     const std::size_t most = std::min(how.most, cap_ + static_cast<std::size_t>(room));
-    const auto known = memory_.find(view.set);
-    if (known != memory_.end() && known->second.state == view.state && known->second.most >= most &&
-        known->second.extra == extra_ && (known->second.tree || known->second.upper >= upper)) {
-      tree = known->second.tree;
+    const Key key{view.set, view.state};
+    const auto same = [&](const RowPath& path) {
+      return path.leads_to(
+          view.rows, view.path, [&](std::size_t i) { return view.of(0)[i]; },
+          [&](std::uint32_t f, std::uint32_t row) { return data_.cell[f][row]; });
+    };
+    Remembered* known = memory_.find(key, same);
+    if (known && known->most >= most && known->extra == extra_ &&
+        (known->tree || known->upper >= upper)) {
+      tree = known->tree;
     } else {
       std::size_t left = most;
       tree = depth_two(view, one, upper, left);
-      if (memory_.size() > kMemory) memory_.clear();
+      if (memory_.size() > kMemory) {
+        memory_.clear();
+        known = nullptr;
+      }
       const bool kept = tree->value < upper || upper == kNone;  // as what is returned
-      memory_[view.set] = {kept ? tree : nullptr, upper, extra_, left > 0 ? kAll : most,
-                           view.state};
+      if (!known) known = &memory_.add(key, view.path);
+      known->tree = kept ? tree : nullptr;
+      known->upper = upper;
+      known->extra = extra_;
+      known->most = left > 0 ? kAll : most;
     }
   }
   return tree && (tree->value < upper || upper == kNone) ? tree : nullptr;

@@ -48,12 +48,11 @@ void OutputDepthTwo::Scans::enter(const OutputNode& node) {
   part.source = &whole;
   part.by_target.clear();
   part.total = Moments{};
-  part.set = PointSet{};
+  part.renew();
   for (std::uint32_t k : whole.by_target) {
     if (!inside[data.row[k]]) continue;
     part.by_target.push_back(k);
     part.total.add(whole.point[k]);
-    part.set.toggle(data.hash[k]);
   }
   for (std::size_t i = 0; i < node.rows; ++i) inside[node.of(0)[i]] = 0;
   part.points = part.by_target.size();

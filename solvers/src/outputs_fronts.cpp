@@ -228,22 +228,25 @@ void OutputFronts::leaf(const OutputNode& node, const OutputAsk& ask, double bud
     predicted_.resize(before);
 }
 
-OutputFronts::Key OutputFronts::key_of(const PointSet& set, const OutputAsk& ask) {
-  return {{set, ask.shape.depth, ask.shape.leaves, ask.state}, context(ask.level)};
+OutputFronts::Known* OutputFronts::known(const Part& part, const OutputAsk& ask) {
+  return known_.find({key_of(part.set, ask), context(ask.level)}, [&](const RowPath& path) {
+    return data_.at_end_of(path, part.row, part.rows, *part.passed);
+  });
 }
 
 // What is known of such rows, if that is all below the budget; else null.
-OutputFronts::Front OutputFronts::recall(const PointSet& set, const OutputAsk& ask, double budget) {
+OutputFronts::Front OutputFronts::recall(const Part& part, const OutputAsk& ask, double budget) {
   if (limited(ask)) return nullptr;
-  const auto at = known_.find(key_of(set, ask));
-  return at != known_.end() && at->second.budget >= budget ? at->second.front : nullptr;
+  const Known* at = known(part, ask);
+  return at && at->budget >= budget ? at->front : nullptr;
 }
 
 // All sub-trees below the budget that none dominates.
 OutputFronts::Front OutputFronts::solve(const OutputNode& node, const OutputAsk& ask,
                                         double budget) {
   poll(node.rows * data_.problem.base.features);
-  if (Front known = recall(node.set, ask, budget)) return known;
+  const Part all{node.set, node.of(0), node.rows, &node.path};
+  if (Front found = recall(all, ask, budget)) return found;
   const Front front = std::make_shared<NumberFront>(front_at(ask.level));
   leaf(node, ask, budget, *front);
   const bool splits = ask.shape.depth > 0 && ask.shape.leaves > 1 && node.rows > 1 &&
@@ -255,8 +258,11 @@ OutputFronts::Front OutputFronts::solve(const OutputNode& node, const OutputAsk&
     branch(node, ask, budget, *front);
   if (limited(ask)) return front;
   // Where a goal is to be less than the best known one, less may be left later: that is sound.
-  bytes_ += front->bytes() + sizeof(Known) + 64;
-  known_[key_of(node.set, ask)] = {budget, front};
+  bytes_ += front->bytes() + sizeof(Known) + 64 + node.path.bytes();
+  Known* at = known(all, ask);
+  if (!at) at = &known_.add({key_of(node.set, ask), context(ask.level)}, node.path);
+  at->budget = budget;
+  at->front = front;
   return front;
 }
 
@@ -336,8 +342,11 @@ void OutputFronts::cut(const OutputNode& node, const OutputAsk& ask,
   if (low[0] + low[1] >= room) return;
   while (levels_.size() <= ask.level) levels_.push_back(std::make_unique<Level>());
   Level& here = *levels_[ask.level];
-  PointSet sets[2];
+  std::uint64_t sets[2];
   node.sets(data_, span.feature, place, sets);
+  const std::uint32_t* order = node.of(span.feature);
+  const Part halves[2] = {{sets[0], order, place, &node.path},
+                          {sets[1], order + place, node.rows - place, &node.path}};
   const int first = 2 * place <= node.rows ? 0 : 1;
   const OutputNode* part[2] = {&here.left, &here.right};
   bool made = false;
@@ -353,7 +362,7 @@ void OutputFronts::cut(const OutputNode& node, const OutputAsk& ask,
   Front found[2];
   for (int s : {first, 1 - first}) {
     if (monotone_) monotone_->enter(level, s, monotone_->limits_of(level, s));
-    found[s] = recall(sets[s], asked[s], room - low[1 - s]);
+    found[s] = recall(halves[s], asked[s], room - low[1 - s]);
     if (!found[s]) {
       make();
       found[s] = solve(*part[s], asked[s], room - low[1 - s]);

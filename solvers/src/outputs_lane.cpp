@@ -163,8 +163,7 @@ OutputAnswer OutputLane::solve(const OutputNode& node, const OutputAsk& ask, dou
     return answer;
   }
   if (shape.depth == 1 || shape.leaves == 2) return stump(node, ask, single, upper);
-  const SubProblem key{node.set, shape.depth, shape.leaves, ask.state};
-  if (ask.level > 0 && recall(key, upper, answer)) return answer;
+  if (ask.level > 0 && recall(node, ask, upper, answer)) return answer;
   if (pairs_.tells(shape, ask.state, node.rows)) {
     answer = of_pairs(node, ask, upper);
   } else {
@@ -175,7 +174,7 @@ OutputAnswer OutputLane::solve(const OutputNode& node, const OutputAsk& ask, dou
       branch(node, ask, upper, answer);
     answer.least = std::min(answer.value, upper);
   }
-  if (ask.level > 0) remember(key, answer);
+  if (ask.level > 0) remember(node, ask, answer);
   return answer;
 }
 
@@ -243,10 +242,18 @@ OutputAnswer OutputLane::ruled(const OutputNode& node, const OutputAsk& ask, dou
   return answer;
 }
 
-bool OutputLane::recall(const SubProblem& key, double upper, OutputAnswer& answer) {
-  const auto at = cache_.find(key);
-  if (at == cache_.end()) return false;
-  const Entry& known = at->second;
+OutputLane::Entry* OutputLane::entry(const OutputNode& node, const OutputAsk& ask) {
+  const std::uint32_t* rows = node.of(0);
+  return cache_.find(key_of(node.set, ask), [&](const RowPath& path) {
+    return data_.at_end_of(path, rows, node.rows, node.path);
+  });
+}
+
+bool OutputLane::recall(const OutputNode& node, const OutputAsk& ask, double upper,
+                        OutputAnswer& answer) {
+  const Entry* const at = entry(node, ask);
+  if (!at) return false;
+  const Entry& known = *at;
   if (known.value == kUnbounded && known.least < upper) return false;
   ++counters_.cache_hits;
   answer = OutputAnswer{};
@@ -259,11 +266,17 @@ bool OutputLane::recall(const SubProblem& key, double upper, OutputAnswer& answe
   return true;
 }
 
-void OutputLane::remember(const SubProblem& key, const OutputAnswer& answer) {
-  const std::size_t size = sizeof(Entry) + 64 + answer.plan.nodes.size() * sizeof(PlanNode);
+void OutputLane::remember(const OutputNode& node, const OutputAsk& ask,
+                          const OutputAnswer& answer) {
+  const std::size_t size =
+      sizeof(Entry) + 64 + node.path.bytes() + answer.plan.nodes.size() * sizeof(PlanNode);
   if (cached_ + size >= room_) return;
-  Entry& entry = cache_[key];
-  entry = {answer.value, std::max(answer.lower, entry.lower), answer.least, answer.plan};
+  Entry* known = entry(node, ask);
+  if (!known) known = &cache_.add(key_of(node.set, ask), node.path);
+  known->value = answer.value;
+  known->lower = std::max(answer.lower, known->lower);
+  known->least = answer.least;
+  known->plan = answer.plan;
   cached_ += size;
 }
 

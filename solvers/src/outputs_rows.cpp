@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 
 namespace odt {
 
@@ -23,9 +22,7 @@ OutputRows::OutputRows(const OutputProblem& p, std::int32_t leaf_rows)
   }
   for (double& c : centre) c = p.loss == OutputLoss::squared && total > 0 ? c / total : 0;
   make_sums();
-  std::mt19937_64 random(20240229);
-  hash.resize(b.rows);
-  for (PointSet& h : hash) h = {random(), random()};
+  hash = row_hashes(b.rows);
   counts.resize(b.features);
   cell.resize(b.features * b.rows);
   for (std::size_t f = 0; f < b.features; ++f) {
@@ -98,25 +95,28 @@ void OutputNode::make_root(const OutputRows& data) {
   sums.assign(data.width, 0.0);
   for (std::uint32_t i : data.used) {
     for (std::size_t k = 0; k < data.width; ++k) sums[k] += data.of(i)[k];
-    set.toggle(data.hash[i]);
+    set ^= data.hash[i];
   }
+  path.rows = rows;
 }
 
 void OutputNode::sets(const OutputRows& data, std::size_t f, std::size_t place,
-                      PointSet (&sides)[2]) const {
+                      std::uint64_t (&sides)[2]) const {
   const int few = 2 * place <= rows ? 0 : 1;
-  sides[0] = sides[1] = PointSet{};
+  sides[0] = sides[1] = 0;
   for (std::size_t i = few == 0 ? 0 : place; i < (few == 0 ? place : rows); ++i)
-    sides[few].toggle(data.hash[of(f)[i]]);
-  sides[1 - few] = set;
-  sides[1 - few].toggle(sides[few]);
+    sides[few] ^= data.hash[of(f)[i]];
+  sides[1 - few] = set ^ sides[few];
 }
 
 void OutputNode::part(const OutputRows& data, std::size_t f, std::size_t place, OutputNode& left,
                       OutputNode& right, std::vector<char>& side) const {
   left.rows = place;
   right.rows = rows - place;
-  left.set = right.set = PointSet{};
+  left.set = right.set = 0;
+  const std::uint32_t last = data.rank(f, of(f)[place - 1]);
+  left.path.follow(path, {static_cast<std::uint32_t>(f), last, false}, left.rows);
+  right.path.follow(path, {static_cast<std::uint32_t>(f), last, true}, right.rows);
   left.sums.assign(data.width, 0.0);
   right.sums.assign(data.width, 0.0);
   for (std::size_t i = 0; i < rows; ++i) {
@@ -124,7 +124,7 @@ void OutputNode::part(const OutputRows& data, std::size_t f, std::size_t place, 
     OutputNode& to = i < place ? left : right;
     side[r] = i >= place;
     for (std::size_t k = 0; k < data.width; ++k) to.sums[k] += data.of(r)[k];
-    to.set.toggle(data.hash[r]);
+    to.set ^= data.hash[r];
   }
   const std::size_t features = data.problem.base.features;
   left.order.resize(features * left.rows);

@@ -75,7 +75,7 @@ class AbsoluteScan : public RegressionScan {
   std::vector<double> stump_[2];  // per column and value of it, the best split of the points behind
   std::vector<std::vector<LastSplits::Kind>> behind_column_;
   std::vector<double> asked_;  // per column, of leaves behind it
-  PointSet prepared_;
+  PreparedNode prepared_;
 };
 
 void AbsoluteScan::sort_points(const RegressionView& view) {
@@ -289,9 +289,9 @@ bool AbsoluteScan::tells_sides(const RegressionView& view) {
   if (!std::all_of(view.columns.begin(), view.columns.end(),
                    [](const auto& c) { return c.values == 2; }))
     return false;
-  if (prepared_ == view.set) return true;
+  if (prepared_.is(data_, view)) return true;
   pairs_.prepare(view);
-  prepared_ = view.set;
+  prepared_.keep(view);
   control_.poll(view.points * view.columns.size() / 4);
   return true;
 }
@@ -344,7 +344,7 @@ void AbsoluteScan::best_pair(const RegressionView& view, int leaves, int state, 
     if (!pairs_.by_two(i, halves_, ruled)) continue;
     control_.poll(pairs_.picked() * (columns - i) / 8 + columns);
     // Part [a][b]: value a of column i, value b of the other one.
-    const double *part[2][2] = {{halves_[0].none.data(), halves_[0].one.data()},
+    const double* part[2][2] = {{halves_[0].none.data(), halves_[0].one.data()},
                                 {halves_[1].none.data(), halves_[1].one.data()}};
     if (!ruled) {
       for (std::size_t j = i + 1; j < columns; ++j)
@@ -362,11 +362,9 @@ void AbsoluteScan::best_pair(const RegressionView& view, int leaves, int state, 
         n[a][0] = half.points[j] < half.all_points ? half.all_n - half.n[j] : -kNever;
       }
       for (int b = 0; b < 2; ++b) {
-        if (behind_column_[i][j] == LastSplits::always &&
-            std::min(n[b][0], n[b][1]) >= asked_[i])
+        if (behind_column_[i][j] == LastSplits::always && std::min(n[b][0], n[b][1]) >= asked_[i])
           stump_[b][i] = std::min(stump_[b][i], part[b][0][j] + part[b][1][j]);
-        if (behind_column_[j][i] == LastSplits::always &&
-            std::min(n[0][b], n[1][b]) >= asked_[j])
+        if (behind_column_[j][i] == LastSplits::always && std::min(n[0][b], n[1][b]) >= asked_[j])
           stump_[b][j] = std::min(stump_[b][j], part[0][b][j] + part[1][b][j]);
       }
     }

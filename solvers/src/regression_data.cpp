@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <random>
 #include <unordered_map>
 
 #include "odt/logs.hpp"
@@ -251,9 +250,7 @@ RegressionData::RegressionData(const RegressionProblem& p) : problem(p) {
   feature.resize(cell.size());
   std::iota(feature.begin(), feature.end(), 0u);
   make_tests();
-  std::mt19937_64 random(20240229);
-  hash.resize(points);
-  for (PointSet& h : hash) h = {random(), random()};
+  hash = row_hashes(points);
 }
 
 }  // namespace odt

@@ -90,7 +90,7 @@ class MeanScan : public RegressionScan {
   PairSums pairs_;
   PairSums::Sums node_, side_[2];
   TripleSums triples_;
-  PointSet prepared_;
+  PreparedNode prepared_;
   int side_column_ = -1;
   std::map<int, PairSums::Allowed> allowed_;  // by state, for this node
   LastSplits last_;
@@ -126,8 +126,9 @@ Pick MeanScan<kCounts>::stump(const RegressionView& view, int state) {
   splits.clear();
   Pick best;
   const bool strict = data_.rules().strict(state);
-  const double least =
-      prepared_ == view.set && binary(view) && data_.weighed ? data_.leaf_weight : data_.leaf_least;
+  const double least = prepared_.is(data_, view) && binary(view) && data_.weighed
+                           ? data_.leaf_weight
+                           : data_.leaf_least;
   last_.list(data_, view, state);
   const auto offer = [&](double w, double s, double n, double other, std::size_t column,
                          std::uint32_t cut) {
@@ -138,7 +139,7 @@ Pick MeanScan<kCounts>::stump(const RegressionView& view, int state) {
         (!strict || (n >= least && other >= least)))
       best = {value, static_cast<int>(column), cut, {false, false}};
   };
-  if (prepared_ == view.set && binary(view)) {
+  if (prepared_.is(data_, view) && binary(view)) {
     const double* n = data_.weighed ? node_.one_w.data() : node_.one_n.data();
     const double all = data_.weighed ? view.total.w : view.total.n;
     for (std::size_t k = 0; k < view.columns.size(); ++k)
@@ -162,10 +163,10 @@ Pick MeanScan<kCounts>::stump(const RegressionView& view, int state) {
 template <bool kCounts>
 bool MeanScan<kCounts>::tells_sides(const RegressionView& view) {
   if (!binary(view)) return false;
-  if (prepared_ == view.set) return true;
+  if (prepared_.is(data_, view)) return true;
   pairs_.prepare(view, !data_.weighed);
   pairs_.sum(view, node_);
-  prepared_ = view.set;
+  prepared_.keep(view);
   side_column_ = -1;
   allowed_.clear();
   control_.poll(view.points * view.columns.size() * 4);

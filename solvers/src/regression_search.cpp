@@ -4,20 +4,30 @@
 
 namespace odt {
 
-const RealOutcome* RegressionCache::find(const PointSet& set, RealAsk ask) const {
-  const auto at = entries_.find({set, ask.shape.depth, ask.shape.leaves, ask.state});
-  return at == entries_.end() ? nullptr : &at->second;
+namespace {
+SubProblem key_of(const RegressionView& view, RealAsk ask) {
+  return {view.set, ask.shape.depth, ask.shape.leaves, ask.state};
+}
+}  // namespace
+
+RegressionCache::Entry* RegressionCache::entry(const RegressionView& view, const SubProblem& key) {
+  return entries_.find(key, [&](const RowPath& path) { return view.at_end_of(data_, path); });
 }
 
-void RegressionCache::store(const PointSet& set, RealAsk ask, const RealOutcome& outcome) {
-  const std::size_t size =
-      sizeof(SubProblem) + sizeof(RealOutcome) + 32 + outcome.plan.nodes.size() * sizeof(PlanNode);
+const RealOutcome* RegressionCache::find(const RegressionView& view, RealAsk ask) {
+  return entry(view, key_of(view, ask));
+}
+
+void RegressionCache::store(const RegressionView& view, RealAsk ask, const RealOutcome& outcome) {
+  const std::size_t size = sizeof(SubProblem) + sizeof(Entry) + 32 + view.path.bytes() +
+                           outcome.plan.nodes.size() * sizeof(PlanNode);
   if (bytes_ + size > limit_) return;
-  const SubProblem key{set, ask.shape.depth, ask.shape.leaves, ask.state};
-  RealOutcome& entry = entries_.try_emplace(key, RealOutcome{0, false, {}}).first->second;
-  if (entry.exact || (!outcome.exact && outcome.value <= entry.value)) return;
+  const SubProblem key = key_of(view, ask);
+  Entry* known = entry(view, key);
+  if (known && (known->exact || (!outcome.exact && outcome.value <= known->value))) return;
+  if (!known) known = &entries_.add(key, view.path);
   bytes_ += size;
-  entry = outcome;
+  static_cast<RealOutcome&>(*known) = outcome;
 }
 
 Frontier::Frontier(const RegressionData& data, const RegressionView& view,
@@ -98,7 +108,7 @@ RegressionSearch::RegressionSearch(const RegressionData& data, Control& control,
       control_(control),
       tolerance_(data.tolerance),
       scan_(make_scan(data, control)),
-      cache_(cache_bytes) {}
+      cache_(data, cache_bytes) {}
 
 Counters RegressionSearch::counters() const {
   Counters all = counters_;
@@ -139,7 +149,7 @@ RealOutcome RegressionSearch::join(const RegressionView& view, const Cut& cut) c
 // What is known of a sub-problem before it is searched; at least `enough` would close it.
 double RegressionSearch::bound(const RegressionView& view, RealAsk ask, double lower, double enough,
                                double hopeless) {
-  if (const RealOutcome* known = cache_.find(view.set, ask)) return std::max(lower, known->value);
+  if (const RealOutcome* known = cache_.find(view, ask)) return std::max(lower, known->value);
   if (ask.shape.depth < 2 || ask.shape.leaves < 3 || lower >= enough) return lower;
   return std::max(lower, scan_->clusters(view, ask.shape.leaves, enough, hopeless));
 }
@@ -208,7 +218,7 @@ RealOutcome RegressionSearch::solve_side(const RegressionView& side, const Regre
   const double leaf = ends(side, ask.state) ? scan_->leaf(side) : kNever;
   if (leaf <= lower + tolerance_) return {leaf, true, Plan::leaf()};
   if (!data_.splits(ask.state, side.total.n)) return {leaf, leaf < kNever, Plan::leaf()};
-  if (const RealOutcome* known = cache_.find(side.set, ask); known && known->exact) {
+  if (const RealOutcome* known = cache_.find(side, ask); known && known->exact) {
     ++counters_.cache_hits;
     return *known;
   }
@@ -217,7 +227,7 @@ RealOutcome RegressionSearch::solve_side(const RegressionView& side, const Regre
   scan_->side_depth_two(view, span.column, k == 0, ask.shape.leaves, ask.state, pick);
   const RealOutcome out{pick.value, pick.value < kNever,
                         pick.column >= 0 ? plan_of(view, pick) : Plan::leaf()};
-  cache_.store(side.set, ask, out);
+  cache_.store(side, ask, out);
   return out;
 }
 
@@ -234,7 +244,7 @@ RealOutcome RegressionSearch::solve(RegressionView& view, const RegressionView& 
   if (lower >= upper - tolerance_) return {lower, false, {}};
   const bool cached = s.depth > 1 && s.leaves > 2;
   if (cached) {
-    if (const RealOutcome* known = cache_.find(view.set, ask)) {
+    if (const RealOutcome* known = cache_.find(view, ask)) {
       if (known->exact || known->value >= upper) {
         ++counters_.cache_hits;
         return *known;
@@ -246,7 +256,7 @@ RealOutcome RegressionSearch::solve(RegressionView& view, const RegressionView& 
     view.make_columns(parent);
   }
   const RealOutcome out = search(view, level, ask, upper, lower);
-  if (cached) cache_.store(view.set, ask, out);
+  if (cached) cache_.store(view, ask, out);
   return out;
 }
 

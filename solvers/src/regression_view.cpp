@@ -1,6 +1,7 @@
 #include "odt/regression_view.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 
 namespace odt {
@@ -22,8 +23,10 @@ void RegressionView::make_root(const RegressionData& data) {
                      [&](std::uint32_t a, std::uint32_t b) { return target[a] < target[b]; });
   for (std::size_t i = 0; i < points; ++i) {
     total.add(point[i]);
-    set.toggle(data.hash[i]);
+    set ^= data.hash[i];
   }
+  path.rows = points;
+  renew();
   code_.resize(data.cell.size() * points);
   for (std::size_t f = 0; f < data.cell.size(); ++f) {
     std::uint32_t* codes = code_.data() + columns.size() * points;
@@ -62,7 +65,8 @@ void RegressionView::part(const RegressionData& data, const RegressionView& pare
     side.source = &parent;
     side.by_target.resize(parent.points);
     side.total = Moments{};
-    side.set = PointSet{};
+    side.set = 0;
+    side.renew();
   }
   std::size_t counts[2] = {0, 0};
   for (std::uint32_t i : parent.by_target) {
@@ -78,12 +82,26 @@ void RegressionView::part(const RegressionData& data, const RegressionView& pare
   RegressionView &small = sides[few], &large = sides[1 - few];
   for (std::uint32_t i : small.by_target) {
     small.total.add(parent.point[i]);
-    small.set.toggle(data.hash[parent.id[i]]);
+    small.set ^= data.hash[parent.id[i]];
   }
   large.total = parent.total;
   large.total.subtract(small.total);
-  large.set = parent.set;
-  large.set.toggle(small.set);
+  large.set = parent.set ^ small.set;
+  const Column& c = parent.columns[column];
+  for (std::size_t k = 0; k < 2; ++k)
+    sides[k].path.follow(parent.path, {c.column, parent.cell_[c.cells + cut - 1], k == 1},
+                         counts[k]);
+}
+
+void RegressionView::renew() {
+  static std::atomic<std::uint64_t> last{0};
+  stamp = ++last;
+}
+
+bool RegressionView::at_end_of(const RegressionData& data, const RowPath& way) const {
+  return way.leads_to(
+      points, path, [&](std::size_t i) { return source->id[by_target[i]]; },
+      [&](std::uint32_t k, std::uint32_t i) { return data.cell[k][i]; });
 }
 
 void RegressionView::make_points(const RegressionView& parent) {

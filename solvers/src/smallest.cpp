@@ -6,7 +6,7 @@
 namespace odt {
 
 Smallest::Smallest(const BitProblem& problem, Control& control, std::size_t cache_limit)
-    : problem_(problem), control_(control), limit_(cache_limit / 120) {
+    : problem_(problem), control_(control), limit_(cache_limit / 160) {
   chains_.resize(problem.problem.features);
   for (std::size_t t = 0; t < problem.tests.size(); ++t)
     chains_[static_cast<std::size_t>(problem.tests[t].feature)].tests.push_back(
@@ -67,12 +67,13 @@ void Smallest::cuts_of(const Members& rows, const Chain& chain, int& first, int&
 }
 
 Smallest::Known& Smallest::known(const Members& rows, int depth) {
-  const BitCache::Key key = BitCache::key(rows, Shape{depth, 0});
-  const auto at = cache_.find(key);
-  if (at != cache_.end()) return at->second;
+  const SubProblem key{hash_of(rows), depth, 0, 0};
+  const RowPath own{count_of(rows), path_};
+  const auto same = [&](const RowPath& path) { return problem_.same_rows(path, rows, own); };
+  if (Known* at = cache_.find(key, same)) return *at;
   // A full cache is emptied: everything in it can be found again.
   if (cache_.size() >= limit_) cache_.clear();
-  return cache_[key];
+  return cache_.add(key, own);
 }
 
 // Whether some test has all rows of one class on one side, and those of the other one on the other.
@@ -126,12 +127,13 @@ bool Smallest::feasible(const Members& rows, int depth) {
     while (first <= last) {
       const int mid = (first + last) / 2, test = chain.tests[static_cast<std::size_t>(mid)];
       part(rows, test, true, side);
-      if (!feasible(side, depth - 1)) {
+      const auto ask = [&] { return feasible(side, depth - 1); };
+      if (!behind(test, true, ask)) {
         last = mid - 1;
         continue;
       }
       part(rows, test, false, side);
-      if (feasible(side, depth - 1)) {
+      if (behind(test, false, ask)) {
         found = test;
         break;
       }
@@ -190,9 +192,11 @@ std::int32_t Smallest::least(const Members& rows, int depth, std::int32_t upper)
       const int mid = (s.low + s.high) / 2, test = chain.tests[static_cast<std::size_t>(mid)];
       part(rows, test, true, left);
       part(rows, test, false, right);
-      const std::int32_t l = std::max(s.left, least(left, depth - 1, best - s.right));
+      const std::int32_t l = std::max(
+          s.left, behind(test, true, [&] { return least(left, depth - 1, best - s.right); }));
       std::int32_t r = s.right;
-      if (l + r < best) r = std::max(r, least(right, depth - 1, best - l));
+      if (l + r < best)
+        r = std::max(r, behind(test, false, [&] { return least(right, depth - 1, best - l); }));
       if (l + r < best) {
         best = l + r;
         best_test = test;
@@ -226,8 +230,11 @@ Plan Smallest::rebuild(const Members& rows, int depth, bool smallest) {
   Members left, right;
   part(rows, test, true, left);
   part(rows, test, false, right);
-  return Plan::split(t.feature, t.bound, rebuild(left, depth - 1, smallest),
-                     rebuild(right, depth - 1, smallest));
+  const auto side = [&](bool pass) {
+    return behind(test, pass, [&] { return rebuild(pass ? left : right, depth - 1, smallest); });
+  };
+  const Plan pass = side(true);
+  return Plan::split(t.feature, t.bound, pass, side(false));
 }
 
 RootAnswer Smallest::run(Result& result) {

@@ -127,7 +127,7 @@ std::optional<RootAnswer> prove_on_bits(const Dataset& data, Control& control, R
   if (!suits_bits(data.problem, options)) return std::nullopt;
   const BitProblem bits(data.problem, data.loss, data.kernels);
   const std::size_t limit = options.memory_limit ? options.memory_limit : std::size_t{1} << 29;
-  BitCache cache(limit);
+  BitCache cache(bits, limit);
   if (!bits.fits<std::int32_t>()) return std::nullopt;
   result.method = "bitset";
   if (bits.fits<std::int16_t>())

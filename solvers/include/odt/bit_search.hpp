@@ -18,36 +18,37 @@
 #include "odt/plan.hpp"
 #include "odt/proof_log.hpp"
 #include "odt/root.hpp"
+#include "odt/row_path.hpp"
 #include "odt/workers.hpp"
 
 namespace odt {
 
+struct BitRows {
+  std::vector<std::uint64_t> members;
+  RowPath path;  // to them
+};
+
 class BitCache {
  public:
-  struct Key {
-    std::uint64_t low, high;
-    bool operator==(const Key& o) const { return low == o.low && high == o.high; }
-  };
   struct Entry {
     Loss bound = 0;  // lower bound, or the value
     bool exact = false;
     Plan plan;
     std::int32_t node = -1;  // of the log
+    RowPath path;
   };
-  explicit BitCache(std::size_t limit) : limit_(limit) {}
-  static Key key(const std::vector<std::uint64_t>& members, Shape shape, int state = 0);
+  BitCache(const BitProblem& problem, std::size_t limit) : problem_(problem), limit_(limit) {}
   // Threads share the cache; entries are copied out.
-  bool find(const Key& key, Entry& entry) const;
-  void store(const Key& key, const Outcome& outcome, std::int32_t node);
+  bool find(const BitRows& rows, const SubProblem& key, Entry& entry);
+  void store(const BitRows& rows, const SubProblem& key, const Outcome& outcome, std::int32_t node);
   std::size_t size() const { return entries_.size(); }
 
  private:
-  struct Hash {
-    std::size_t operator()(const Key& k) const { return static_cast<std::size_t>(k.low); }
-  };
+  Entry* known(const BitRows& rows, const SubProblem& key);
+  const BitProblem& problem_;
   std::size_t limit_, bytes_ = 0;
-  std::unordered_map<Key, Entry, Hash> entries_;
-  mutable std::mutex mutex_;
+  RowCache<SubProblem, Entry> entries_;
+  std::mutex mutex_;
 };
 
 // Few-valued features.
@@ -154,6 +155,7 @@ class BitSearch {
   BitCache& cache_;
   ProofLog* log_;  // of this thread
   std::vector<std::unique_ptr<BitNode>> views_;
+  std::vector<RowStep> path_;  // to the node that is being solved
   Aligned<std::uint16_t> narrow_, row_, keep_;
   Aligned<T> a_count_;
   std::vector<std::int32_t> narrow_start_;

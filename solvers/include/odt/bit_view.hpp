@@ -12,6 +12,7 @@
 #include "odt/kernels.hpp"
 #include "odt/loss_model.hpp"
 #include "odt/problem.hpp"
+#include "odt/row_path.hpp"
 
 namespace odt {
 
@@ -33,6 +34,10 @@ struct BitGroup {
               // they weigh for costs
   Loss weight;  // of a row, in units of what all weights have in common
 };
+
+// Of members: how many, and a hash of them.
+std::size_t count_of(const std::vector<std::uint64_t>& members);
+std::uint64_t hash_of(const std::vector<std::uint64_t>& members);
 
 // The tests of a problem that tell rows apart, without repeats and complements, and rows sorted by
 // group.
@@ -90,6 +95,9 @@ struct BitProblem {
   }
   // Weight of those members that every tree gets wrong: all but the best label's among equal rows.
   Loss hopeless(const std::vector<std::uint64_t>& members) const;
+  // Whether a path of tests leads to the members to which their own one does.
+  bool same_rows(const RowPath& path, const std::vector<std::uint64_t>& members,
+                 const RowPath& own) const;
 
  private:
   struct Hopeless {

@@ -27,7 +27,7 @@ struct NumberRows {
   std::vector<std::vector<std::uint32_t>> counts;  // [feature][rank]: allowed cuts below the rank
   std::vector<std::vector<std::uint32_t>>
       bound;  // [feature][cell]: ranks below it lie in this cell or a lower one
-  std::vector<PointSet> hash;
+  std::vector<std::uint64_t> hash;
   std::vector<std::uint32_t> origin;  // the problem's row
   const Problem* problem = nullptr;
   const NumberRules* rules = nullptr;

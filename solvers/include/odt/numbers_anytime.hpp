@@ -9,7 +9,6 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "odt/control.hpp"
@@ -56,7 +55,8 @@ class NumberAnytime {
     std::size_t rows = 0;
     int state = 0;  // of the path above
     std::vector<std::uint32_t> order;
-    PointSet set;
+    std::uint64_t set = 0;  // hash of the rows
+    RowPath path;           // cells of features
     const std::uint32_t* of(std::size_t f) const { return order.data() + f * rows; }
   };
   struct Place {
@@ -87,10 +87,13 @@ class NumberAnytime {
     NumberTree::Ptr tree;  // none: not below `upper`
     double upper = 0, extra = 0;
     std::size_t most = 0;
-    int state = 0;
+    RowPath path;
   };
-  struct SetHash {
-    std::size_t operator()(const PointSet& k) const { return static_cast<std::size_t>(k.low); }
+  struct Key {
+    std::uint64_t set;
+    int state;
+    bool operator==(const Key& o) const { return set == o.set && state == o.state; }
+    std::uint64_t hash() const { return set; }
   };
   using Ptr = NumberTree::Ptr;
 
@@ -167,7 +170,7 @@ class NumberAnytime {
   std::vector<std::uint32_t> part_[2], half_[2];
   std::vector<std::vector<std::uint32_t>>
       sorted_[2];  // of the sides, per target that is wanted in order
-  std::unordered_map<PointSet, Remembered, SetHash> memory_;
+  RowCache<Key, Remembered> memory_;
   std::size_t cap_;  // cuts of a depth-two tree that are tried before it is polished
   double best_ = std::numeric_limits<double>::infinity();  // told
   Ptr now_;                                                // what is moved

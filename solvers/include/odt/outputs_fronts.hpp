@@ -87,13 +87,19 @@ class OutputFronts {
     SubProblem of;
     int context;
     bool operator==(const Key& o) const { return of == o.of && context == o.context; }
-  };
-  struct Hash {
-    std::size_t operator()(const Key& k) const { return SubProblem::Hash{}(k.of); }
+    std::uint64_t hash() const { return of.hash(); }
   };
   struct Known {
     double budget = 0;
     Front front;
+    RowPath path;
+  };
+  // A node, or a side of one that was not made.
+  struct Part {
+    std::uint64_t set;
+    const std::uint32_t* row;
+    std::size_t rows;
+    const RowPath* passed;  // by all of them
   };
   struct Split {  // of a node: feature, bound, and what it adds
     int feature;
@@ -111,8 +117,8 @@ class OutputFronts {
   };
 
   Front solve(const OutputNode& node, const OutputAsk& ask, double budget);
-  Front recall(const PointSet& set, const OutputAsk& ask, double budget);
-  Key key_of(const PointSet& set, const OutputAsk& ask);
+  Known* known(const Part& part, const OutputAsk& ask);
+  Front recall(const Part& part, const OutputAsk& ask, double budget);
   // Whether limits from above decide on a node's trees, so that none are remembered.
   bool limited(const OutputAsk& ask) const {
     return monotone_ && !monotone_->limits(static_cast<int>(ask.level)).empty();
@@ -251,7 +257,7 @@ class OutputFronts {
   std::vector<double> predicted_;       // [leaf * targets + target], where there are
   std::vector<double> predicting_;
   std::unordered_map<std::string, int> contexts_;
-  std::unordered_map<Key, Known, Hash> known_;
+  RowCache<Key, Known> known_;
   struct Level {
     OutputNode left, right;
     std::vector<Loss> sums;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "odt/outputs_depth_two.hpp"
@@ -21,6 +20,10 @@ struct OutputAsk {
     return {odt::shape(shape.depth - 1, leaves), next, level + 1};
   }
 };
+
+inline SubProblem key_of(std::uint64_t set, const OutputAsk& ask) {
+  return {set, ask.shape.depth, ask.shape.leaves, ask.state};
+}
 
 // Above the floor, prices of leaves included. `value`: of the best tree, if it is below what was
 // asked; `lower`: no tree without rules on leaf sizes, and under relaxed rules, has less; `least`:
@@ -88,6 +91,7 @@ class OutputLane {
   struct Entry {
     double value = kUnbounded, lower = 0, least = 0;
     Plan plan;
+    RowPath path;
   };
   struct Level {
     OutputNode left, right;
@@ -107,8 +111,9 @@ class OutputLane {
   void deeper(const OutputNode& node, const OutputAsk& ask, const OutputFrontier::Span& span,
               std::size_t place, const double most[2], double limit, OutputAnswer sides[2]);
   void branch(const OutputNode& node, const OutputAsk& ask, double upper, OutputAnswer& answer);
-  bool recall(const SubProblem& key, double upper, OutputAnswer& answer);
-  void remember(const SubProblem& key, const OutputAnswer& answer);
+  Entry* entry(const OutputNode& node, const OutputAsk& ask);
+  bool recall(const OutputNode& node, const OutputAsk& ask, double upper, OutputAnswer& answer);
+  void remember(const OutputNode& node, const OutputAsk& ask, const OutputAnswer& answer);
 
   const OutputRows& data_;
   const NumberRules& rules_;
@@ -124,7 +129,7 @@ class OutputLane {
   std::vector<std::unique_ptr<Level>> levels_;
   std::vector<char> side_;
   std::vector<double> sums_[2];
-  std::unordered_map<SubProblem, Entry, SubProblem::Hash> cache_;
+  RowCache<SubProblem, Entry> cache_;
 };
 
 // `sides` as a tree, if it loses less than `limit`: then its value, else infinity.

@@ -18,7 +18,7 @@ struct OutputRows {
   std::size_t targets, width;  // width: entries of a row's sums
   std::vector<double> centre;
   std::vector<double> sum;  // [row][width]
-  std::vector<PointSet> hash;
+  std::vector<std::uint64_t> hash;
   std::vector<std::uint32_t> used;                 // rows that count
   std::vector<std::vector<std::uint32_t>> counts;  // per feature: allowed cuts below a rank
   std::vector<std::uint32_t> cell;                 // [feature][row]: allowed cuts below the row
@@ -29,6 +29,13 @@ struct OutputRows {
   const std::uint32_t* cells(std::size_t f) const { return cell.data() + f * problem.base.rows; }
   bool free() const;  // whether every output is feasible
   std::uint32_t rank(std::size_t f, std::uint32_t row) const { return problem.base.ranks(f)[row]; }
+  // Whether a path of ranks leads to these rows, all of which have passed the steps of another.
+  bool at_end_of(const RowPath& path, const std::uint32_t* row, std::size_t n,
+                 const RowPath& other) const {
+    return path.leads_to(
+        n, other, [&](std::size_t i) { return row[i]; },
+        [&](std::uint32_t f, std::uint32_t r) { return rank(f, r); });
+  }
 
  private:
   void make_sums();
@@ -41,12 +48,14 @@ struct OutputNode {
   std::size_t rows = 0;
   std::vector<std::uint32_t> order;  // [feature][place]
   std::vector<double> sums;
-  PointSet set;
+  std::uint64_t set = 0;  // hash of the rows
+  RowPath path;
   const std::uint32_t* of(std::size_t f) const { return order.data() + f * rows; }
 
   void make_root(const OutputRows& data);
-  // The first `place` rows of a feature's order, and the others: as sets, and as nodes.
-  void sets(const OutputRows& data, std::size_t f, std::size_t place, PointSet (&sides)[2]) const;
+  // The first `place` rows of a feature's order, and the others: their hashes, and as nodes.
+  void sets(const OutputRows& data, std::size_t f, std::size_t place,
+            std::uint64_t (&sides)[2]) const;
   void part(const OutputRows& data, std::size_t f, std::size_t place, OutputNode& left,
             OutputNode& right, std::vector<char>& side) const;
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "odt/regression.hpp"
+#include "odt/row_path.hpp"
 
 namespace odt {
 
@@ -34,33 +35,6 @@ struct alignas(32) Moments {
   }
 };
 
-// A set of points, by a hash of 128 bits; sets that collide would be taken for one.
-struct PointSet {
-  std::uint64_t low = 0, high = 0;
-  void toggle(const PointSet& o) {
-    low ^= o.low;
-    high ^= o.high;
-  }
-  bool operator==(const PointSet& o) const { return low == o.low && high == o.high; }
-};
-
-// A sub-problem in a cache: rows, the shape of its tree, the state of the path above.
-struct SubProblem {
-  PointSet set;
-  int depth, leaves, state;
-  bool operator==(const SubProblem& o) const {
-    return set == o.set && depth == o.depth && leaves == o.leaves && state == o.state;
-  }
-  struct Hash {
-    std::size_t operator()(const SubProblem& k) const {
-      const std::uint64_t asked = static_cast<std::uint64_t>(k.depth) << 40 ^
-                                  static_cast<std::uint64_t>(k.leaves) << 20 ^
-                                  static_cast<std::uint64_t>(k.state);
-      return static_cast<std::size_t>(k.set.low ^ asked * 0x9e3779b97f4a7c15ULL);
-    }
-  };
-};
-
 struct RegressionData {
   const RegressionProblem& problem;
   std::size_t points = 0;
@@ -72,7 +46,7 @@ struct RegressionData {
   std::vector<std::vector<std::uint32_t>> cell;  // [column][point]
   std::vector<std::vector<std::uint32_t>>
       bound;  // [column][cell]: ranks below it lie in this cell or a lower one
-  std::vector<PointSet> hash;
+  std::vector<std::uint64_t> hash;
   double offset = 0;  // lost by every tree
   double tolerance = 0;
   // What leaves and splits of states that are not relaxed must count, less a half: no leaf is

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "odt/control.hpp"
@@ -27,14 +26,19 @@ struct RealAsk {
 
 class RegressionCache {
  public:
-  explicit RegressionCache(std::size_t limit) : limit_(limit) {}
-  const RealOutcome* find(const PointSet& set, RealAsk ask) const;
-  void store(const PointSet& set, RealAsk ask, const RealOutcome& outcome);
+  RegressionCache(const RegressionData& data, std::size_t limit) : data_(data), limit_(limit) {}
+  const RealOutcome* find(const RegressionView& view, RealAsk ask);
+  void store(const RegressionView& view, RealAsk ask, const RealOutcome& outcome);
   std::size_t size() const { return entries_.size(); }
 
  private:
+  struct Entry : RealOutcome {
+    RowPath path;
+  };
+  Entry* entry(const RegressionView& view, const SubProblem& key);
+  const RegressionData& data_;
   std::size_t limit_, bytes_ = 0;
-  std::unordered_map<SubProblem, RealOutcome, SubProblem::Hash> entries_;
+  RowCache<SubProblem, Entry> entries_;
 };
 
 // The cuts of a node that are still open, as spans between known ones.

@@ -27,7 +27,9 @@ class RegressionView {
   const RegressionView* source =
       nullptr;  // the view that has the points: this one, or still its parent
   Moments total;
-  PointSet set;
+  std::uint64_t set = 0;    // hash of the points
+  RowPath path;             // cells of columns
+  std::uint64_t stamp = 0;  // no other points have it
   std::vector<Column> columns;
 
   void make_root(const RegressionData& data);
@@ -37,6 +39,10 @@ class RegressionView {
   void make_points(const RegressionView& parent);
   void make_columns(const RegressionView& parent);
 
+  // Whether a path leads to these points.
+  bool at_end_of(const RegressionData& data, const RowPath& path) const;
+  // A new stamp.
+  void renew();
   // The points in the order of their targets.
   const Moments& sorted_point(std::size_t k) const { return source->point[by_target[k]]; }
   double sorted_target(std::size_t k) const { return source->target[by_target[k]]; }
@@ -61,6 +67,23 @@ class RegressionView {
   std::vector<std::uint32_t> code_;  // [column][position]
   std::vector<std::uint32_t> cell_;  // per column: cell of each code
   std::vector<std::uint32_t> place_;
+};
+
+// The node that a scan has prepared last: this view, or another one of the same points.
+class PreparedNode {
+ public:
+  bool is(const RegressionData& data, const RegressionView& view) const {
+    return stamp_ == view.stamp || (set_ == view.set && view.at_end_of(data, path_));
+  }
+  void keep(const RegressionView& view) {
+    stamp_ = view.stamp;
+    set_ = view.set;
+    path_ = view.path;
+  }
+
+ private:
+  std::uint64_t stamp_ = 0, set_ = 0;
+  RowPath path_;
 };
 
 }  // namespace odt

@@ -6,7 +6,6 @@
 // their two ends. Sub-problems are kept by set of rows.
 #pragma once
 
-#include <unordered_map>
 #include <vector>
 
 #include "odt/bit_search.hpp"
@@ -34,6 +33,7 @@ class Smallest {
     std::int8_t feasible = -1;  // -1: not known
     bool exact = false;
     std::int32_t test = -1;  // first split of the best tree, or of a feasible one
+    RowPath path;
   };
   struct Span {
     int low, high;             // evaluated cuts of the chain, exclusive
@@ -44,6 +44,14 @@ class Smallest {
 
   int class_count(const Members& rows) const;
   void part(const Members& rows, int test, bool pass, Members& out) const;
+  // What is asked of the rows on a side of a test.
+  template <class Ask>
+  auto behind(int test, bool pass, const Ask& ask) {
+    path_.push_back({static_cast<std::uint32_t>(test), 0, !pass});
+    const auto answer = ask();
+    path_.pop_back();
+    return answer;
+  }
   void cuts_of(const Members& rows, const Chain& chain, int& first, int& last) const;
   bool parted_at_once(const Members& rows) const;
   bool feasible(const Members& rows, int depth);
@@ -56,10 +64,8 @@ class Smallest {
   std::size_t limit_;
   std::vector<Chain> chains_;
   std::vector<Members> classes_;
-  struct Hash {
-    std::size_t operator()(const BitCache::Key& k) const { return static_cast<std::size_t>(k.low); }
-  };
-  std::unordered_map<BitCache::Key, Known, Hash> cache_;
+  RowCache<SubProblem, Known> cache_;
+  std::vector<RowStep> path_;  // to the rows that are asked about
   Counters counters_;
   RootAnswer answer_;
 };
