@@ -1,10 +1,8 @@
-#include "odt/anytime_impl.hpp"
+#include "odt/anytime.hpp"
+
 #include "odt/anytime_limits.hpp"
 
 namespace odt {
-
-template class Anytime<std::uint16_t>;
-template class Anytime<std::uint32_t>;
 
 Plan plan_of(const Grown& tree) {
   if (tree.feature < 0) return Plan::leaf();
@@ -13,11 +11,6 @@ Plan plan_of(const Grown& tree) {
 
 namespace {
 
-bool narrow(const Problem& p) {
-  return *std::max_element(p.distinct.begin(), p.distinct.end()) < 65535;
-}
-
-template <class R>
 void improve(const Dataset& data, Control& control, Counters& counters, SharedBest& shared,
              Result& result, Loss lower) {
   const Problem& p = data.problem;
@@ -30,19 +23,18 @@ void improve(const Dataset& data, Control& control, Counters& counters, SharedBe
     control.incumbent(result.timeline, value + data.loss.offset, lower + data.loss.offset, {&plan});
   };
   if (p.leaves == 0 && p.must < 0)
-    return Anytime<R>(data, control, counters, seed, told).run(p.depth, lower, &shared);
+    return Anytime(data, control, counters, seed, told).run(p.depth, lower, &shared);
   Problem priced = p;
   priced.leaves = 0;
   const Dataset own(priced, data.kernels);
-  LimitedAnytime<R>(own, priced, p, control, counters, seed, told).run(p.depth, lower, &shared);
+  LimitedAnytime(own, priced, p, control, counters, seed, told).run(p.depth, lower, &shared);
 }
 
 }  // namespace
 
 void improve_tree(const Dataset& data, Control& control, Counters& counters, SharedBest& shared,
                   Result& result, Loss lower) {
-  (narrow(data.problem) ? improve<std::uint16_t> : improve<std::uint32_t>)(data, control, counters,
-                                                                           shared, result, lower);
+  improve(data, control, counters, shared, result, lower);
 }
 
 RootAnswer solve_anytime(const Dataset& data, Control& control, Result& result,

@@ -90,8 +90,7 @@ Grown::Ptr Prunings::made(const Node& node, int leaves, bool with, Loss price) c
 }
 
 // Between the prices at which one leaf less and one leaf more than the limit would be best.
-template <class R>
-void LimitedAnytime<R>::learn(const std::vector<Loss>& losses) {
+void LimitedAnytime::learn(const std::vector<Loss>& losses) {
   const std::size_t k = static_cast<std::size_t>(most_);
   if (most_ == 0) return;
   if (losses.size() <= k + 1) {  // too dear for more leaves
@@ -112,65 +111,58 @@ void LimitedAnytime<R>::learn(const std::vector<Loss>& losses) {
   high_ = std::min(std::max(low, high), 4 * low + 2);
 }
 
-template <class R>
-void LimitedAnytime<R>::reprice() {
-  const double wish = low_ + this->dice_.real() * (high_ - low_);
+void LimitedAnytime::reprice() {
+  const double wish = low_ + dice_.real() * (high_ - low_);
   const Loss price = own_price_ + std::max<Loss>(0, static_cast<Loss>(std::llround(wish)));
-  if (price == this->price_) return;
-  priced_.leaf_price = this->price_ = price;
-  this->forget();
-  if (this->best_)
-    this->best_ = this->measure(*this->views_[0], this->top_, plan_of(*this->best_), 0);
+  if (price == price_) return;
+  priced_.leaf_price = price_ = price;
+  forget();
+  if (best_) best_ = measure(*views_[0], top_, plan_of(*best_), 0);
 }
 
-template <class R>
-void LimitedAnytime<R>::offer(const Grown::Ptr& tree) {
-  if (!tree || tree == this->best_) return;
-  const auto pruned = [&](const Grown::Ptr& of) { return Prunings(this->data_, *of, 0, must_); };
+void LimitedAnytime::offer(const Grown::Ptr& tree) {
+  if (!tree || tree == best_) return;
+  const auto pruned = [&](const Grown::Ptr& of) { return Prunings(data_, *of, 0, must_); };
   Prunings all = pruned(tree);
   if (must_ && all.best(own_price_) == 0) {
-    const Grown::Ptr made = this->forced(*this->views_[0], this->top_, tree);
+    const Grown::Ptr made = forced(*views_[0], top_, tree);
     if (!made) return;
     // The tree itself goes first: what it is made of is referred to.
     return offer(made);
   }
   learn(all.losses());
-  Prunings within(this->data_, *tree, most_, must_);
+  Prunings within(data_, *tree, most_, must_);
   const int leaves = within.best(own_price_);
   if (leaves == 0) return;
   const Loss value = within.losses()[static_cast<std::size_t>(leaves)] + own_price_ * leaves;
-  if (value > this->best_value_) return;
-  const bool better = value < this->best_value_;
-  this->best_ = within.tree(leaves, this->price_);
-  this->best_value_ = value;
-  if (better) this->told_(this->best_, value);
+  if (value > best_value_) return;
+  const bool better = value < best_value_;
+  best_ = within.tree(leaves, price_);
+  best_value_ = value;
+  if (better) told_(best_, value);
 }
 
-template <class R>
-void LimitedAnytime<R>::run(int depth, Loss target, const SharedBest* others) {
+void LimitedAnytime::run(int depth, Loss target, const SharedBest* others) {
   constexpr std::uint64_t kRound = 60000000;
-  const auto done = [&] { return this->best_value_ <= target; };
-  this->begin(depth);
-  this->first_trees(target);
+  const auto done = [&] { return best_value_ <= target; };
+  begin(depth);
+  first_trees(target);
   if (!done()) {
     reprice();
-    this->first_trees(target);
+    first_trees(target);
   }
-  if (depth == 0 || !this->best_) return;
+  if (depth == 0 || !best_) return;
   for (int round = 0; !done(); ++round) {
     reprice();
-    if (round < 2) this->look_ahead(3, 6, 2 * this->p_.features + 10);
-    const std::uint64_t end = this->control_.work() + kRound;
-    while (!done() && this->control_.work() < end) {
-      Loss value = this->best_value_;
+    if (round < 2) look_ahead(3, 6, 2 * p_.features + 10);
+    const std::uint64_t end = control_.work() + kRound;
+    while (!done() && control_.work() < end) {
+      Loss value = best_value_;
       Plan plan;
-      if (others && others->take(value, plan)) this->adopt(plan);
-      this->step();
+      if (others && others->take(value, plan)) adopt(plan);
+      step();
     }
   }
 }
-
-template class LimitedAnytime<std::uint16_t>;
-template class LimitedAnytime<std::uint32_t>;
 
 }  // namespace odt

@@ -5,7 +5,12 @@
 namespace odt {
 
 Dataset::Dataset(const Problem& p, const Kernels& k, Control* control)
-    : problem(p), kernels(k), loss(p), control_(control) {
+    : problem(p),
+      kernels(k),
+      narrow(std::all_of(p.distinct.begin(), p.distinct.end(),
+                         [](std::uint32_t d) { return d < 65535; })),
+      loss(p),
+      control_(control) {
   order.resize(p.features * p.rows);
   allowed_upto.resize(p.features);
   std::vector<std::uint32_t> start;

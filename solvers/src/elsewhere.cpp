@@ -41,10 +41,6 @@ class Reader {
   std::size_t at_ = 0;
 };
 
-bool is_narrow(const Problem& p) {
-  return *std::max_element(p.distinct.begin(), p.distinct.end()) < 65535;
-}
-
 }  // namespace
 
 std::string packed(const RemoteCut& cut) {
@@ -96,8 +92,7 @@ struct RemoteProblem::Made {
       : control(options), data(problem, choose_kernels(Isa::best), &control) {
     const std::size_t boxes =
         options.memory_limit ? options.memory_limit / 4 : std::size_t{1} << 27;
-    cuts = is_narrow(problem) ? root_cuts<std::uint16_t>(data, control, boxes)
-                              : root_cuts<std::uint32_t>(data, control, boxes);
+    cuts = root_cuts(data, control, boxes);
   }
   Control control;
   Dataset data;

@@ -14,18 +14,15 @@ namespace {
 // Multipliers for the clauses and maxima under which no tree weighs little that breaks them by
 // much: then few trees come before those that are wanted. Any will do; these are found as RuledRun
 // has it.
-template <class R>
 Multipliers multipliers_of(const RuledProblem& p, Loss at_most, Control& control,
                            Counters& counters) {
   constexpr int kRounds = 40;
   constexpr double kNear = 0.03;
   Prices prices(p);
-  return choose_multipliers<R>(p, prices, prices.first(), at_most, kRounds, kNear, control,
-                               counters)
+  return choose_multipliers(p, prices, prices.first(), at_most, kRounds, kNear, control, counters)
       .m;
 }
 
-template <class R>
 class Run {
  public:
   Run(const RuledProblem& p, const Listing& listing, Control& control, Listed& listed)
@@ -33,7 +30,7 @@ class Run {
         listing_(listing),
         control_(control),
         listed_(listed),
-        free_(p, multipliers_of<R>(p, listing.at_most, control, listed.counters), p.base.depth,
+        free_(p, multipliers_of(p, listing.at_most, control, listed.counters), p.base.depth,
               control),
         graph_(free_, listing, control) {}
 
@@ -168,8 +165,8 @@ class Run {
   const Listing& listing_;
   Control& control_;
   Listed& listed_;
-  FreeTrees<R> free_;
-  TreeGraph<R> graph_;
+  FreeTrees free_;
+  TreeGraph graph_;
   Loss told_upto_ = -kInfinite;
   std::unordered_set<int> functions_;  // of the trees told
 };
@@ -191,12 +188,8 @@ Listed enumerate(const RuledProblem& p, const Listing& listing, const Options& o
       throw std::invalid_argument("absent needs an entry per row");
   Control control(options);
   Listed listed;
-  const bool narrow = *std::max_element(p.base.distinct.begin(), p.base.distinct.end()) < 65535;
   try {
-    if (narrow)
-      Run<std::uint16_t>(p, listing, control, listed).run();
-    else
-      Run<std::uint32_t>(p, listing, control, listed).run();
+    Run(p, listing, control, listed).run();
   } catch (const Stop&) {  // before the first tree
   }
   listed.seconds = control.seconds();

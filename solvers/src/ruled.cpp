@@ -69,11 +69,10 @@ void check_start(const RuledProblem& p, const Tree& tree) {
   }
 }
 
-template <class R>
 void run(const RuledProblem& p, Control& control, Result& result) {
   result.isa = choose_kernels(control.options().isa).name;
   result.method = "ruled";
-  RuledRun<R>(p, control, result).run();
+  RuledRun(p, control, result).run();
 }
 
 }  // namespace
@@ -92,9 +91,7 @@ Result solve_ruled(const RuledProblem& p, const Options& options) {
     };
   Control control(inner);
   Result result;
-  const auto& distinct = s.problem.base.distinct;
-  const bool narrow = *std::max_element(distinct.begin(), distinct.end()) < 65535;
-  (narrow ? run<std::uint16_t> : run<std::uint32_t>)(s.problem, control, result);
+  run(s.problem, control, result);
   if (!result.tree.empty()) result.tree = restore(p, s, std::move(result.tree));
   result.seconds = control.seconds();
   result.work = control.work();

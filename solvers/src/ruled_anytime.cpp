@@ -73,16 +73,14 @@ RuledLane::RuledLane(const RuledProblem& p, const Multipliers& m)
   }
 }
 
-template <class R>
-void RuledAnytime<R>::set_broken() {
-  Loss sum = 1 + 64 * this->price_;
+void RuledAnytime::set_broken() {
+  Loss sum = 1 + 64 * price_;
   for (Loss w : lane_.weights.worst) sum = std::min(Loss{1} << 50, sum + w / lane_.weights.grain);
   broken_ = sum;
 }
 
-template <class R>
-bool RuledAnytime<R>::open(const Place& at, std::size_t f) const {
-  const int next = at.state < 0 ? -1 : this->data_.problem.after(at.state, f);
+bool RuledAnytime::open(const Place& at, std::size_t f) const {
+  const int next = at.state < 0 ? -1 : data_.problem.after(at.state, f);
   if (next < 0 || at.depth <= 0 || p_.need[static_cast<std::size_t>(next)] > at.depth - 1)
     return false;
   const std::size_t column = static_cast<std::size_t>(p_.column[f]);
@@ -92,9 +90,8 @@ bool RuledAnytime<R>::open(const Place& at, std::size_t f) const {
       lane_.weights.forbidden);
 }
 
-template <class R>
-bool RuledAnytime<R>::may_cut(const Place& at, std::size_t f, std::uint32_t low,
-                              std::uint32_t high) const {
+bool RuledAnytime::may_cut(const Place& at, std::size_t f, std::uint32_t low,
+                           std::uint32_t high) const {
   if (!p_.missing_low.empty() && p_.missing_low[f] && low == 0) return false;
   if (!p_.missing_high.empty() && p_.missing_high[f] && high + 1 == p_.base.distinct[f])
     return false;
@@ -104,15 +101,13 @@ bool RuledAnytime<R>::may_cut(const Place& at, std::size_t f, std::uint32_t low,
   return upto.empty() || upto[high] > upto[low];
 }
 
-template <class R>
-void RuledAnytime<R>::add_sums(std::uint32_t row, Loss* sums) const {
+void RuledAnytime::add_sums(std::uint32_t row, Loss* sums) const {
   const std::size_t n = static_cast<std::size_t>(p_.sums);
   const Loss* value = p_.value.data() + row * n;
   for (std::size_t s = 0; s < n; ++s) sums[s] += value[s];
 }
 
-template <class R>
-Loss RuledAnytime<R>::price_of(const Loss* sums, int state, std::size_t f) const {
+Loss RuledAnytime::price_of(const Loss* sums, int state, std::size_t f) const {
   const std::size_t columns = static_cast<std::size_t>(p_.columns),
                     column = static_cast<std::size_t>(p_.column[f]);
   Loss total = 0;
@@ -127,17 +122,14 @@ Loss RuledAnytime<R>::price_of(const Loss* sums, int state, std::size_t f) const
   return total / lane_.weights.grain;
 }
 
-template <class R>
-Loss RuledAnytime<R>::split_price(View<R>& view, const Place& at, std::size_t f) const {
+Loss RuledAnytime::split_price(View& view, const Place& at, std::size_t f) const {
   if (!lane_.priced || at.state < 0) return 0;
   std::vector<Loss> sums(static_cast<std::size_t>(p_.sums), 0);
   for (std::size_t i = 0; i < view.rows(); ++i) add_sums(view.order(0)[i], sums.data());
   return price_of(sums.data(), at.state, f);
 }
 
-template <class R>
-Loss RuledAnytime<R>::best_label(const Loss* losses, const Loss* sums, int state,
-                                 int& label) const {
+Loss RuledAnytime::best_label(const Loss* losses, const Loss* sums, int state, int& label) const {
   const std::size_t labels = lane_.weights.labels;
   label = -1;
   if (state >= 0 && p_.need[static_cast<std::size_t>(state)] <= 0) {
@@ -148,47 +140,43 @@ Loss RuledAnytime<R>::best_label(const Loss* losses, const Loss* sums, int state
                                           static_cast<int>(c));
       if (holds && (label < 0 || losses[c] < losses[label])) label = static_cast<int>(c);
     }
-    if (label >= 0) return losses[label] + this->price_;
+    if (label >= 0) return losses[label] + price_;
   }
   label = static_cast<int>(std::min_element(losses, losses + labels) - losses);
-  return losses[label] + this->price_ + broken_;
+  return losses[label] + price_ + broken_;
 }
 
-template <class R>
-Grown::Ptr RuledAnytime<R>::leaf(View<R>& view, const Place& at) {
-  if (!lane_.local) return Anytime<R>::leaf(view, at);
+Grown::Ptr RuledAnytime::leaf(View& view, const Place& at) {
+  if (!lane_.local) return Anytime::leaf(view, at);
   std::vector<Loss> losses(lane_.weights.labels, 0), sums(static_cast<std::size_t>(p_.sums), 0);
   for (std::size_t i = 0; i < view.rows(); ++i) {
     const std::uint32_t row = view.order(0)[i];
     add_sums(row, sums.data());
     for (std::size_t c = 0; c < losses.size(); ++c)
-      losses[c] += this->data_.loss.loss(this->data_.problem, row, c);
+      losses[c] += data_.loss.loss(data_.problem, row, c);
   }
   auto tree = std::make_shared<Grown>();
   tree->value = best_label(losses.data(), sums.data(), at.state, tree->label);
   return tree;
 }
 
-template <class R>
-Grown::Ptr RuledAnytime<R>::stump(View<R>& view, const Place& at, bool must) {
-  if (!lane_.local) return Anytime<R>::stump(view, at, must);
+Grown::Ptr RuledAnytime::stump(View& view, const Place& at, bool must) {
+  if (!lane_.local) return Anytime::stump(view, at, must);
   const Grown::Ptr one = must ? nullptr : leaf(view, at);
   const std::size_t rows = view.rows(), labels = lane_.weights.labels,
-                    least = static_cast<std::size_t>(this->least_);
-  if ((one && one->value <= this->price_) || at.depth == 0 || rows < 2 * least) return one;
+                    least = static_cast<std::size_t>(least_);
+  if ((one && one->value <= price_) || at.depth == 0 || rows < 2 * least) return one;
   std::vector<Loss> all(labels, 0), low, high, sums(static_cast<std::size_t>(p_.sums), 0), low_sums,
       high_sums(sums.size());
   for (std::size_t i = 0; i < rows; ++i) {
     const std::uint32_t row = view.order(0)[i];
     add_sums(row, sums.data());
-    for (std::size_t c = 0; c < labels; ++c)
-      all[c] += this->data_.loss.loss(this->data_.problem, row, c);
+    for (std::size_t c = 0; c < labels; ++c) all[c] += data_.loss.loss(data_.problem, row, c);
   }
   Grown::Ptr best = one;
   for (std::size_t f = 0; f < p_.base.features; ++f) {
-    if (!view.splittable(f) || !open(at, f) || (must && !this->data_.problem.tests_must(f)))
-      continue;
-    const int next = this->data_.problem.after(at.state, f);
+    if (!view.splittable(f) || !open(at, f) || (must && !data_.problem.tests_must(f))) continue;
+    const int next = data_.problem.after(at.state, f);
     const Loss price = lane_.priced ? price_of(sums.data(), at.state, f) : 0;
     const std::uint32_t* order = view.order(f);
     const std::uint64_t* ends = view.ends(f);
@@ -199,13 +187,13 @@ Grown::Ptr RuledAnytime<R>::stump(View<R>& view, const Place& at, bool must) {
     const std::size_t stop = std::min(rows - least, view.words_to_cut(f) * kBlock);
     for (std::size_t i = 0; i < stop; ++i) {
       for (std::size_t c = 0; c < labels; ++c) {
-        const Loss x = this->data_.loss.loss(this->data_.problem, order[i], c);
+        const Loss x = data_.loss.loss(data_.problem, order[i], c);
         low[c] += x;
         high[c] -= x;
       }
       if (!(ends[i / kBlock] >> (i % kBlock) & 1) || i + 1 < least) continue;
       const Loss bound = *std::min_element(low.begin(), low.end()) +
-                         *std::min_element(high.begin(), high.end()) + price + 2 * this->price_;
+                         *std::min_element(high.begin(), high.end()) + price + 2 * price_;
       if ((best && bound >= best->value) ||
           !may_cut(at, f, view.sorted(f)[i], view.sorted(f)[i + 1]))
         continue;
@@ -220,31 +208,28 @@ Grown::Ptr RuledAnytime<R>::stump(View<R>& view, const Place& at, bool must) {
       l->label = label[0];
       r->value = right;
       r->label = label[1];
-      best = this->join({0, f, static_cast<std::uint32_t>(view.sorted(f)[i]) + 1}, l, r, price);
+      best = join({0, f, static_cast<std::uint32_t>(view.sorted(f)[i]) + 1}, l, r, price);
     }
   }
-  this->control_.poll(rows * p_.base.features / 4 + 1);
+  control_.poll(rows * p_.base.features / 4 + 1);
   return best;
 }
 
-template <class R>
-Grown::Ptr RuledAnytime<R>::scan_bottom(View<R>& view, const Place& at, Loss upper,
-                                        std::size_t most, bool& complete) {
-  if (!lane_.local) return Anytime<R>::scan_bottom(view, at, upper, most, complete);
+Grown::Ptr RuledAnytime::scan_bottom(View& view, const Place& at, Loss upper, std::size_t most,
+                                     bool& complete) {
+  if (!lane_.local) return Anytime::scan_bottom(view, at, upper, most, complete);
   complete = false;
   Grown::Ptr best = stump(view, {at.level, 1, at.state});
   const bool wide = most > 4 * p_.base.features + 40;
-  std::vector<typename Anytime<R>::Cut> tried =
-      this->cuts(view, at, Anytime<R>::Impurity::gini, wide ? 4 : 2);
+  std::vector<Anytime::Cut> tried = cuts(view, at, Anytime::Impurity::gini, wide ? 4 : 2);
   tried.resize(std::min<std::size_t>(tried.size(), wide ? 40 : 12));
   for (const auto& cut : tried) {
-    const Place next = this->below(at, cut.feature);
+    const Place next = below(at, cut.feature);
     const Loss price = split_price(view, at, cut.feature);
-    const Grown::Ptr left = stump(this->child(at, cut.feature, cut.bound, true), next);
-    if (left->value + this->price_ + price >= std::min(best->value, upper)) continue;
-    const Grown::Ptr right = stump(this->child(at, cut.feature, cut.bound, false), next);
-    if (left->value + right->value + price < best->value)
-      best = this->join(cut, left, right, price);
+    const Grown::Ptr left = stump(child(at, cut.feature, cut.bound, true), next);
+    if (left->value + price_ + price >= std::min(best->value, upper)) continue;
+    const Grown::Ptr right = stump(child(at, cut.feature, cut.bound, false), next);
+    if (left->value + right->value + price < best->value) best = join(cut, left, right, price);
   }
   return best;
 }
@@ -256,41 +241,39 @@ bool tests(const Grown& tree, const std::vector<int>& column_of, int column) {
 }
 
 // The tree with a split on each column that is asked for, where it costs least.
-template <class R>
-Grown::Ptr RuledAnytime<R>::with_asked(const Grown::Ptr& tree) {
+Grown::Ptr RuledAnytime::with_asked(const Grown::Ptr& tree) {
   Grown::Ptr made = tree;
   for (int column : lane_.asked) {
     if (tests(*made, p_.column, column)) continue;
     lane_.problem.must = column;
-    const Grown::Ptr found = this->forced(*this->views_[0], this->top_, made);
+    const Grown::Ptr found = forced(*views_[0], top_, made);
     lane_.problem.must = -1;
     if (found) made = found;
   }
   return made;
 }
 
-template <class R>
-void RuledAnytime<R>::offer(const Grown::Ptr& tree) {
-  if (!tree || tree == this->best_) return;
+void RuledAnytime::offer(const Grown::Ptr& tree) {
+  if (!tree || tree == best_) return;
   Grown::Ptr judged = with_asked(tree);
   if (p_.base.leaves > 0 && judged->leaves > p_.base.leaves) {
-    const Prunings within(this->data_, *judged, p_.base.leaves, false);
-    judged = within.tree(within.best(this->price_), this->price_);
+    const Prunings within(data_, *judged, p_.base.leaves, false);
+    judged = within.tree(within.best(price_), price_);
   }
-  this->control_.poll(p_.base.rows * static_cast<std::size_t>(p_.base.depth + 1) *
-                          (lane_.weights.sums + 1) / 8 +
-                      1);
+  control_.poll(p_.base.rows * static_cast<std::size_t>(p_.base.depth + 1) *
+                    (lane_.weights.sums + 1) / 8 +
+                1);
   Judge::Verdict found = judge_.judge(*judged);
   if (judged->value < lightest_value_ && !found.as_given.free_values.empty()) {
     lightest_value_ = judged->value;
     lightest_ = found.as_given;
   }
-  if (this->best_ && verdict_.better_than(found)) return;
-  const bool better = !this->best_ || found.better_than(verdict_);
+  if (best_ && verdict_.better_than(found)) return;
+  const bool better = !best_ || found.better_than(verdict_);
   verdict_ = std::move(found);
-  this->best_ = judged;
-  this->best_value_ = judged->value;
-  if (better) this->told_(judged, judged->value);
+  best_ = judged;
+  best_value_ = judged->value;
+  if (better) told_(judged, judged->value);
 }
 
 namespace {
@@ -303,7 +286,6 @@ Plan plan_of(const Tree& tree, int at) {
 }
 
 // Rounds of the anytime search, each under the multipliers that are best by all trees before.
-template <class R>
 class Rounds {
  public:
   Rounds(const RuledProblem& p, Control& control, Counters& counters, RuledBest& best)
@@ -337,8 +319,8 @@ class Rounds {
     const Dataset data(lane.problem, choose_kernels(control_.options().isa));
     control_.poll(p_.base.rows * p_.base.features / 4 + 1);
     const std::uint64_t seed = control_.options().seed + static_cast<std::uint64_t>(round);
-    RuledAnytime<R> search(lane, data, judge_, control_, counters_, seed,
-                           [&](const Grown::Ptr&, Loss) { tell(search.verdict()); });
+    RuledAnytime search(lane, data, judge_, control_, counters_, seed,
+                        [&](const Grown::Ptr&, Loss) { tell(search.verdict()); });
     if (round < kShort) {  // what rows alone lose
       const Loss least = lane.problem.leaf_price + data.inseparable();
       best_.raise(lane.weights.objective_from(least * lane.weights.grain +
@@ -377,7 +359,7 @@ class Rounds {
     control_.turns->favour_proof(now, improved_at_);
   }
 
-  void adopt_best(RuledAnytime<R>& search) {
+  void adopt_best(RuledAnytime& search) {
     Tree tree;
     if (best_.take(seen_, tree))
       take(tree);
@@ -410,11 +392,7 @@ class Rounds {
 
 void improve_ruled(const RuledProblem& p, const Tree& start, Control& control, Counters& counters,
                    RuledBest& best) {
-  const bool narrow = *std::max_element(p.base.distinct.begin(), p.base.distinct.end()) < 65535;
-  if (narrow)
-    Rounds<std::uint16_t>(p, control, counters, best).run(start);
-  else
-    Rounds<std::uint32_t>(p, control, counters, best).run(start);
+  Rounds(p, control, counters, best).run(start);
 }
 
 }  // namespace odt

@@ -144,13 +144,10 @@ static bool logs_bits(const Dataset& data) {
 }
 
 RootAnswer prove(const Dataset& data, Control& control, Result& result, const RootAnswer& start) {
-  const Problem& p = data.problem;
   if (!control.log || logs_bits(data))
     if (const auto answer = prove_on_bits(data, control, result, start)) return *answer;
   result.method = "sorted";
-  const bool narrow = *std::max_element(p.distinct.begin(), p.distinct.end()) < 65535;
-  return narrow ? solve_sorted<std::uint16_t>(data, control, result, start)
-                : solve_sorted<std::uint32_t>(data, control, result, start);
+  return solve_sorted(data, control, result, start);
 }
 
 namespace {

@@ -10,7 +10,7 @@ using namespace odt_test;
 
 namespace {
 
-using Few = FewRows<std::uint16_t>;
+using Few = FewRows;
 
 // What a tree loses, with prices; its claims about single leaves are checked on the way.
 Loss walk(const Dataset& data, const Few::Tree& tree) {
@@ -61,7 +61,7 @@ CASE(few_rows_against_all_trees) {
     Control control(options);
     Counters counters;
     Few few(control, counters);
-    View<std::uint16_t> view;
+    View view;
     view.make_root(data, true, true);
     Few::Tree tree;
     CHECK(few.solve(view, best + draw(random, 1, 5), tree));
@@ -89,11 +89,11 @@ CASE(few_rows_against_scans) {
     Options options;
     Control control(options);
     Counters counters;
-    DepthTwo<std::uint16_t> scans(control, counters);
+    DepthTwo scans(control, counters);
     Few few(control, counters);
-    View<std::uint16_t> root, part;
+    View root, part;
     root.make_root(data, true, true);
-    const auto same = [&](View<std::uint16_t>& view, Few::Tree& tree) {
+    const auto same = [&](View& view, Few::Tree& tree) {
       const Loss best =
           scans.solve(view, shape(2, 4), kInfinite, 0, {1, false, 0}, nullptr, 0).value;
       CHECK(few.solve(view, best + 1, tree));

@@ -4,7 +4,7 @@
 #include "check.hpp"
 #include "odt/dataset.hpp"
 #include "odt/perfect.hpp"
-#include "odt/view_impl.hpp"
+#include "odt/view.hpp"
 #include "random_problem.hpp"
 
 using namespace odt;
@@ -27,8 +27,8 @@ auto label(const Problem& p, const Tree& tree, std::size_t row)
   return label(p, tree.side[above(p, tree.feature, tree.bound, row)], row);
 }
 
-template <class R, class Tree>
-void check_right(const Problem& p, const View<R>& view, const Tree& tree) {
+template <class Tree>
+void check_right(const Problem& p, const View& view, const Tree& tree) {
   for (std::size_t i = 0; i < view.rows(); ++i)
     CHECK(label(p, tree, view.order(0)[i]) == p.label[view.order(0)[i]]);
 }
@@ -42,7 +42,6 @@ void planted(Random& random, Problem& p) {
       p.label[i] = static_cast<int>((cell(0, i) > a) + (cell(1, i) > a + 1)) % p.classes;
 }
 
-template <class R>
 void against_all_trees(int seed) {
   Random random(static_cast<unsigned>(seed));
   int found[2] = {0, 0}, missed[2] = {0, 0};
@@ -52,21 +51,21 @@ void against_all_trees(int seed) {
                                draw(random, 2, 4), draw(random, 1, 12));
     planted(random, p);
     const Dataset data(p, choose_kernels(trial % 2 ? Isa::best : Isa::portable));
-    CHECK(Perfect<R>::suits(data));
+    CHECK(Perfect::suits(data));
     const Options options;
     Control control(options);
-    Perfect<R> perfect(data, control);
-    View<R> view;
+    Perfect perfect(data, control);
+    View view;
     view.make_root(data, true, true);
     p.depth = 2;
-    typename Perfect<R>::Two two;
+    Perfect::Two two;
     const bool has_two = Oracle(p).best() == 0;
     CHECK(perfect.two(view, two) == has_two);
     if (has_two) check_right(p, view, two);
     p.depth = 3;
     std::vector<std::size_t> all(p.features);
     std::iota(all.begin(), all.end(), std::size_t{0});
-    typename Perfect<R>::Three three;
+    Perfect::Three three;
     const bool has_three = Oracle(p).best() == 0;
     CHECK(perfect.three(view, all, 100, three) == has_three);
     if (has_three) check_right(p, view, three);
@@ -76,8 +75,8 @@ void against_all_trees(int seed) {
     // A child, whose ranks are not dense, as a problem of its own.
     const std::uint32_t bound = static_cast<std::uint32_t>(draw(random, 1, 6));
     if (bound >= p.distinct[0]) continue;
-    View<R> part;
-    part.make_child(view, 0, static_cast<R>(bound), trial % 3 == 0);
+    View part;
+    part.make_child(view, 0, bound, trial % 3 == 0);
     std::vector<std::size_t> rows(part.rows());
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = part.order(0)[i];
     Problem own = p;
@@ -96,14 +95,14 @@ void against_all_trees(int seed) {
 }  // namespace
 
 CASE(perfect_against_all_trees) {
-  against_all_trees<std::uint16_t>(41);
-  against_all_trees<std::uint32_t>(42);
+  against_all_trees(41);
+  against_all_trees(42);
 }
 
 CASE(perfect_suits_plain_errors_only) {
   Random random(43);
   const auto suits = [](const Problem& p) {
-    return Perfect<std::uint16_t>::suits(Dataset(p, choose_kernels(Isa::best)));
+    return Perfect::suits(Dataset(p, choose_kernels(Isa::best)));
   };
   const Problem plain = random_problem(random, 10, 3, 2, 5);
   CHECK(suits(plain));

@@ -34,13 +34,13 @@ CASE(sketches_keep_their_part) {
     const Dataset data(p, choose_kernels(Isa::best));
     Options options;
     Control control(options);
-    Search<std::uint16_t> search(control);
-    View<std::uint16_t> view;
+    Search search(control);
+    View view;
     view.make_root(data, true, true);
     const double part = draw(random, 0, 2) == 0 ? 0 : 0.1 * draw(random, 1, 9);
     const Loss upper =
         draw(random, 0, 1) == 0 ? kInfinite : data.loss.offset + best + draw(random, 0, 4);
-    std::vector<Branch<std::uint16_t>::BestCut> cuts;
+    std::vector<BestCut> cuts;
     bool complete = false;
     const Outcome out = search.sketch(view, upper - data.loss.offset, {1, false, 0}, part,
                                       ~std::uint64_t{0}, cuts, complete);

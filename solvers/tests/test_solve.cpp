@@ -26,6 +26,7 @@ CASE(optimum_equals_every_tree) {
     if (trial % 4 == 0)
       for (int i = 0; i < p.classes * p.classes; ++i) p.cost.push_back(draw(random, 0, 5));
     if (trial % 24 == 1) p.classes = 20;
+    if (trial % 5 == 2) p.distinct[0] += 65535;  // ranks of 32 bits
     if (trial % 24 == 3 && p.cost.empty())
       p.weight.assign(p.rows, Loss{1} << 40);  // sums beyond 32 bits
     const Loss best = Oracle(p).best();

@@ -44,7 +44,6 @@ struct Place {
   int state;  // of the path
 };
 
-template <class R>
 class Anytime {
  public:
   // `told` hears of every better tree and its value.
@@ -106,10 +105,10 @@ class Anytime {
     double above, below;
   };
   struct KeyHash {
-    std::size_t operator()(const std::vector<R>& key) const;
+    std::size_t operator()(const std::vector<std::uint32_t>& key) const;
   };
 
-  View<R>& child(const Place& at, std::size_t feature, std::uint32_t bound, bool left);
+  View& child(const Place& at, std::size_t feature, std::uint32_t bound, bool left);
   Place below(const Place& at, std::size_t feature) const;
   Grown::Ptr join(const Cut& cut, const Grown::Ptr& left, const Grown::Ptr& right,
                   Loss price = 0) const;
@@ -117,9 +116,9 @@ class Anytime {
   // What rules beyond those of the problem change (see ruled_anytime.hpp). The best leaf; the best
   // tree of at most one split, or of one that tests the column that must be tested; a tree of depth
   // two.
-  virtual Grown::Ptr leaf(View<R>& view, const Place& at);
-  virtual Grown::Ptr stump(View<R>& view, const Place& at, bool must = false);
-  virtual Grown::Ptr scan_bottom(View<R>& view, const Place& at, Loss upper, std::size_t most,
+  virtual Grown::Ptr leaf(View& view, const Place& at);
+  virtual Grown::Ptr stump(View& view, const Place& at, bool must = false);
+  virtual Grown::Ptr scan_bottom(View& view, const Place& at, Loss upper, std::size_t most,
                                  bool& complete);
   // Whether a feature may be tested at a place, and cut between two ranks that are neighbours
   // there; what that costs.
@@ -129,59 +128,63 @@ class Anytime {
   }
   // Whether trees of depth three may be looked for by what the problem alone says.
   virtual bool plain() const { return true; }
-  virtual Loss split_price(View<R>&, const Place&, std::size_t) const { return 0; }
+  virtual Loss split_price(View&, const Place&, std::size_t) const { return 0; }
   // Takes a whole tree that is at least as good as the best.
   virtual void offer(const Grown::Ptr& tree);
   // Trees of at least this value are not worth being finished.
   virtual Loss limit() const { return best_value_; }
 
-  Grown::Ptr bottom(View<R>& view, const Place& at, Loss upper, const How& how);
-  Grown::Ptr grow(View<R>& view, const Place& at, Loss upper, const How& how);
-  Grown::Ptr grow_below(View<R>& view, const Place& at, const Cut& cut, Loss upper, const How& how);
-  Grown::Ptr grow_side(View<R>& view, const Place& at, const Cut& cut, bool left, Loss upper,
+  Grown::Ptr bottom(View& view, const Place& at, Loss upper, const How& how);
+  Grown::Ptr grow(View& view, const Place& at, Loss upper, const How& how);
+  Grown::Ptr grow_below(View& view, const Place& at, const Cut& cut, Loss upper, const How& how);
+  Grown::Ptr grow_side(View& view, const Place& at, const Cut& cut, bool left, Loss upper,
                        const How& how);
   static int only_class(const std::uint64_t* ones, std::size_t from, std::size_t to);
-  Grown::Ptr look(View<R>& view, const Place& at, std::size_t segments, std::size_t width,
+  Grown::Ptr look(View& view, const Place& at, std::size_t segments, std::size_t width,
                   std::size_t most, Loss upper);
   void look_for_perfect();
-  Grown::Ptr mend(View<R>& view, const Place& at, const Grown::Ptr& tree, std::uint64_t end);
-  Grown::Ptr perfect(View<R>& view, const Place& at, std::uint64_t end);
+  Grown::Ptr mend(View& view, const Place& at, const Grown::Ptr& tree, std::uint64_t end);
+  Grown::Ptr perfect(View& view, const Place& at, std::uint64_t end);
   Grown::Ptr grown(const BottomSplit& split) const;
   template <class Side>
-  Grown::Ptr grown(const SplitOf<Side>& tree) const;
-  std::vector<R> key_of(View<R>& view, const Place& at) const;
+  Grown::Ptr grown(const SplitOf<Side>& tree) const {
+    const Grown::Ptr left = grown(tree.side[0]);
+    if (tree.feature < 0) return left;
+    return join({0, static_cast<std::size_t>(tree.feature), tree.bound}, left, grown(tree.side[1]));
+  }
+  std::vector<std::uint32_t> key_of(View& view, const Place& at) const;
   void spare_memory();
   void forget();
-  const Sketch& sketch(View<R>& view, const Place& at, double part, Loss upper);
-  Grown::Ptr reach(View<R>& view, const Place& at, Parts parts, Loss upper);
+  const Sketch& sketch(View& view, const Place& at, double part, Loss upper);
+  Grown::Ptr reach(View& view, const Place& at, Parts parts, Loss upper);
   void reach_in_levels(Parts parts);
   Grown::Ptr reach_below(const Place& at, const Cut& cut, Parts parts, Loss upper);
   // Work of this search, not of one beside it or before it.
   std::uint64_t spent() const { return Control::own_work() - began_; }
   void share_turns(bool reaching, std::uint64_t improved_at);
   std::vector<Parts> reaches() const;
-  bool sketches(const View<R>& view, const Place& at) const;
-  Grown::Ptr polish(View<R>& view, const Place& at, const Grown::Ptr& tree);
-  Grown::Ptr recut(View<R>& view, const Place& at, const Grown::Ptr& tree);
-  Grown::Ptr few_rows(View<R>& view, Loss upper);
-  Grown::Ptr move(View<R>& view, const Place& at, const Grown::Ptr& tree, int height);
-  Grown::Ptr replace(View<R>& view, const Place& at, const Grown::Ptr& tree);
-  Grown::Ptr replace_far(View<R>& view, const Place& at, const Grown::Ptr& tree);
-  Grown::Ptr climb(View<R>& view, const Place& at, const Grown::Ptr& tree);
-  std::vector<FirstCut>& first_cuts(View<R>& view, const Place& at);
+  bool sketches(const View& view, const Place& at) const;
+  Grown::Ptr polish(View& view, const Place& at, const Grown::Ptr& tree);
+  Grown::Ptr recut(View& view, const Place& at, const Grown::Ptr& tree);
+  Grown::Ptr few_rows(View& view, Loss upper);
+  Grown::Ptr move(View& view, const Place& at, const Grown::Ptr& tree, int height);
+  Grown::Ptr replace(View& view, const Place& at, const Grown::Ptr& tree);
+  Grown::Ptr replace_far(View& view, const Place& at, const Grown::Ptr& tree);
+  Grown::Ptr climb(View& view, const Place& at, const Grown::Ptr& tree);
+  std::vector<FirstCut>& first_cuts(View& view, const Place& at);
   static void remember(std::vector<FirstCut>& known, const Cut& cut, Loss value);
-  Grown::Ptr catch_up(View<R>& view, const Place& at, Grown::Ptr tree, Loss value);
+  Grown::Ptr catch_up(View& view, const Place& at, Grown::Ptr tree, Loss value);
   static Grown::Ptr settled(const Grown& tree);
-  Grown::Ptr exact_three(View<R>& view, const Place& at, const Grown::Ptr& tree);
-  Grown::Ptr forced(View<R>& view, const Place& at, const Grown::Ptr& tree);
-  Grown::Ptr measure(View<R>& view, const Place& at, const Plan& plan, int node);
-  Cut shifted(View<R>& view, std::size_t feature, std::uint32_t bound);
-  std::vector<Cut> cuts(View<R>& view, const Place& at, Impurity impurity, std::size_t segments);
-  void scan_cuts(View<R>& view, const Place& at, std::size_t f, Impurity impurity,
+  Grown::Ptr exact_three(View& view, const Place& at, const Grown::Ptr& tree);
+  Grown::Ptr forced(View& view, const Place& at, const Grown::Ptr& tree);
+  Grown::Ptr measure(View& view, const Place& at, const Plan& plan, int node);
+  Cut shifted(View& view, std::size_t feature, std::uint32_t bound);
+  std::vector<Cut> cuts(View& view, const Place& at, Impurity impurity, std::size_t segments);
+  void scan_cuts(View& view, const Place& at, std::size_t f, Impurity impurity,
                  std::size_t segments, std::vector<Cut>& found);
-  void scan_sums(View<R>& view, const Place& at, Impurity impurity, std::size_t segments,
+  void scan_sums(View& view, const Place& at, Impurity impurity, std::size_t segments,
                  Cut* best) const;
-  void scan_classes(View<R>& view, const Place& at, std::size_t segments, Cut* best) const;
+  void scan_classes(View& view, const Place& at, std::size_t segments, Cut* best) const;
   int predicted(const Grown& tree, std::uint32_t row) const;
   double xlogx(double x) const;
 
@@ -189,20 +192,20 @@ class Anytime {
   const Problem& p_;
   Control& control_;
   Counters& counters_;
-  DepthTwo<R> depth_two_;
-  FewRows<R> few_rows_;
-  std::unique_ptr<Perfect<R>> perfect_;  // while trees without an error are looked for
-  Search<R> exact_;
+  DepthTwo depth_two_;
+  FewRows few_rows_;
+  std::unique_ptr<Perfect> perfect_;  // while trees without an error are looked for
+  Search exact_;
   Told told_;
   Dice dice_;
   Loss price_;
   std::int32_t least_;
-  std::vector<std::unique_ptr<View<R>>> views_;
+  std::vector<std::unique_ptr<View>> views_;
   std::vector<std::uint16_t> class_of_;  // the label that a row is best given
   std::vector<double> weight_of_;        // and what the worst one costs; empty: one each
   std::vector<double> xlogx_;
-  std::unordered_map<std::vector<R>, Remembered, KeyHash> memory_;
-  std::unordered_map<std::vector<R>, Sketch, KeyHash> sketches_;
+  std::unordered_map<std::vector<std::uint32_t>, Remembered, KeyHash> memory_;
+  std::unordered_map<std::vector<std::uint32_t>, Sketch, KeyHash> sketches_;
   std::size_t memory_bytes_ = 0;
   Place top_{0, 0, 0};
   std::uint64_t began_ = 0;
@@ -211,10 +214,6 @@ class Anytime {
   Grown::Ptr best_;
   Loss best_value_ = kInfinite;
 };
-
-// Made once, in anytime.cpp.
-extern template class Anytime<std::uint16_t>;
-extern template class Anytime<std::uint32_t>;
 
 // What a tree is as a plan.
 Plan plan_of(const Grown& tree);

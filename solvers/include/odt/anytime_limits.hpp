@@ -41,13 +41,12 @@ class Prunings {
   Node root_;
 };
 
-template <class R>
-class LimitedAnytime : public Anytime<R> {
+class LimitedAnytime : public Anytime {
  public:
   // `priced` is the problem of `data`, without its limits; its price per leaf is changed.
   LimitedAnytime(const Dataset& data, Problem& priced, const Problem& limits, Control& control,
-                 Counters& counters, std::uint64_t seed, typename Anytime<R>::Told told)
-      : Anytime<R>(data, control, counters, seed, std::move(told)),
+                 Counters& counters, std::uint64_t seed, Anytime::Told told)
+      : Anytime(data, control, counters, seed, std::move(told)),
         priced_(priced),
         own_price_(limits.leaf_price),
         most_(limits.leaves),

@@ -19,7 +19,6 @@ struct LaneCut {
   std::int32_t left = 0, right = 0;
 };
 
-template <class R>
 class CutLanes {
  public:
   static constexpr std::size_t kLanes = 64, kMostRows = 512;
@@ -27,17 +26,17 @@ class CutLanes {
 
   // Whether the losses of these data can be summed so at all.
   static bool suits(const Dataset& data) {
-    if (sizeof(R) != 2 || data.sorted.empty() || data.sorted.size() > kLanes) return false;
+    if (!data.narrow || data.sorted.empty() || data.sorted.size() > kLanes) return false;
     if (data.loss.kind == LossKind::two_class) return true;
     return data.loss.kind == LossKind::signed_two && largest(data) <= kLargest;
   }
 
   // `weight`: of all rows. False if they are too many, or no inner feature can be cut.
-  bool begin(View<R>& view, std::int64_t weight);
-  void set_outer(View<R>& view, std::size_t outer);
+  bool begin(View& view, std::int64_t weight);
+  void set_outer(View& view, std::size_t outer);
   std::size_t most_cuts() const { return kLanes / inner_; }
   // `open`: per feature, whether it may be an inner one.
-  void scan(View<R>& view, std::size_t outer, const std::vector<char>& open,
+  void scan(View& view, std::size_t outer, const std::vector<char>& open,
             std::vector<LaneCut>& cuts);
   std::size_t positions() const { return positions_; }
 
@@ -50,7 +49,7 @@ class CutLanes {
     for (std::int32_t v : data.loss.difference) most = std::max(most, std::abs(v));
     return most;
   }
-  void set_rows(View<R>& view);
+  void set_rows(View& view);
 
   const Dataset* data_ = nullptr;
   std::int32_t chunk_ = kByte;
@@ -59,128 +58,5 @@ class CutLanes {
   Aligned<std::uint16_t> rank_;
   Aligned<std::int8_t> value_, ends_;
 };
-
-// Eight bytes of 0 and -1 from eight bits.
-inline const std::uint64_t* bytes_of_bits() {
-  static const std::vector<std::uint64_t> table = [] {
-    std::vector<std::uint64_t> all(256);
-    for (std::size_t bits = 0; bits < 256; ++bits)
-      for (std::size_t i = 0; i < 8; ++i)
-        if (bits >> i & 1) all[bits] |= std::uint64_t{255} << (8 * i);
-    return all;
-  }();
-  return table.data();
-}
-
-// The transpose of eight bytes as a matrix of bits.
-inline std::uint64_t transposed(std::uint64_t x) {
-  std::uint64_t t = (x ^ (x >> 7)) & 0x00aa00aa00aa00aaULL;
-  x ^= t ^ (t << 7);
-  t = (x ^ (x >> 14)) & 0x0000cccc0000ccccULL;
-  x ^= t ^ (t << 14);
-  t = (x ^ (x >> 28)) & 0x00000000f0f0f0f0ULL;
-  return x ^ t ^ (t << 28);
-}
-
-template <class R>
-bool CutLanes<R>::begin(View<R>& view, std::int64_t weight) {
-  if (data_ != &view.data()) {
-    data_ = &view.data();
-    chunk_ = kByte / largest(*data_);
-  }
-  if (view.rows() > kMostRows || weight > kShort) return false;
-  features_.clear();
-  std::size_t words = 0;
-  for (std::size_t f : data_->sorted) {
-    if (!view.splittable(f)) continue;
-    features_.push_back(f);
-    words = std::max(words, view.words_to_cut(f));
-  }
-  if (features_.empty()) return false;
-  for (inner_ = 8; inner_ < features_.size();) inner_ *= 2;
-  positions_ = std::min(view.rows(), words * kBlock);
-  set_rows(view);
-  return true;
-}
-
-// Values and ends of all positions, inner features side by side.
-template <class R>
-void CutLanes<R>::set_rows(View<R>& view) {
-  const std::uint64_t* bytes = bytes_of_bits();
-  const std::size_t octets = (positions_ + 7) / 8;
-  std::int8_t* value = value_.reserve(octets * 8 * inner_);
-  std::int8_t* ends = ends_.reserve(octets * 8 * inner_);
-  const bool unit = data_->loss.unit();
-  const auto octet = [](const std::uint64_t* bits, std::size_t o) {
-    return bits[o / 8] >> (o % 8 * 8) & 255;
-  };
-  for (std::size_t j = 0; j < inner_; j += 8) {
-    const std::size_t here =
-        j < features_.size() ? std::min<std::size_t>(8, features_.size() - j) : 0;
-    for (std::size_t o = 0; o < octets; ++o) {
-      std::uint64_t up = 0, end = 0;
-      for (std::size_t q = 0; q < here; ++q) {
-        const std::size_t f = features_[j + q];
-        if (unit) up |= octet(view.classes(f), o) << (8 * q);
-        if (o < 8 * view.words_to_cut(f)) end |= octet(view.ends(f), o) << (8 * q);
-      }
-      up = transposed(up);
-      end = transposed(end);
-      for (std::size_t i = 0; i < 8; ++i) {
-        const std::size_t at = (8 * o + i) * inner_ + j;
-        // 0 or -1 becomes -1 or 1.
-        const std::uint64_t sign = ~bytes[up >> (8 * i) & 255] | 0x0101010101010101ULL;
-        if (unit) std::memcpy(value + at, &sign, 8);
-        std::memcpy(ends + at, bytes + (end >> (8 * i) & 255), 8);
-      }
-    }
-  }
-  if (unit) return;
-  std::fill(value, value + octets * 8 * inner_, std::int8_t{0});
-  for (std::size_t j = 0; j < features_.size(); ++j) {
-    const std::int32_t* of = view.values(features_[j]);
-    for (std::size_t i = 0; i < positions_; ++i)
-      value[i * inner_ + j] = static_cast<std::int8_t>(of[i]);
-  }
-}
-
-template <class R>
-void CutLanes<R>::set_outer(View<R>& view, std::size_t outer) {
-  if constexpr (sizeof(R) == 2) {
-    const R* ranks[kLanes];
-    for (std::size_t j = 0; j < features_.size(); ++j) ranks[j] = view.pair(outer, features_[j]);
-    data_->kernels.interleave16(ranks, features_.size(), positions_, inner_,
-                                rank_.reserve((positions_ + kBlock) * inner_));
-  }
-}
-
-template <class R>
-void CutLanes<R>::scan(View<R>& view, std::size_t outer, const std::vector<char>& open,
-                       std::vector<LaneCut>& cuts) {
-  LaneScan s{};
-  s.rank = rank_.data();
-  s.value = value_.data();
-  s.ends = ends_.data();
-  s.positions = positions_;
-  s.chunk = static_cast<std::size_t>(chunk_);
-  s.inner = inner_;
-  s.cuts = cuts.size();
-  for (std::size_t c = 0; c < cuts.size(); ++c) {
-    s.bound[c] = static_cast<std::uint16_t>(view.sorted(outer)[cuts[c].cut - 1] + 1);
-    s.left_total[c] = static_cast<std::int16_t>(cuts[c].left_total);
-    s.right_total[c] = static_cast<std::int16_t>(cuts[c].right_total);
-  }
-  LaneGains gains;
-  // Lanes without an end, or of features that may not be inner ones, do not count.
-  alignas(64) std::int16_t cap[kLanes];
-  for (std::size_t j = 0; j < inner_; ++j)
-    cap[j] = j < features_.size() && open[features_[j]] ? kShort : -kShort;
-  s.cap = cap;
-  data_->kernels.lanes(s, gains);
-  for (std::size_t c = 0; c < cuts.size(); ++c) {
-    cuts[c].left = gains.most_left[c];
-    cuts[c].right = gains.most_right[c];
-  }
-}
 
 }  // namespace odt

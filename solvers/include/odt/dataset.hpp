@@ -23,6 +23,7 @@ struct Column {
 struct Dataset {
   const Problem& problem;
   const Kernels& kernels;
+  const bool narrow;  // ranks of all features fit 16 bits, with one above them
   LossModel loss;
   std::vector<std::uint32_t> order;  // [feature * rows + position]
   std::vector<std::vector<std::uint32_t>>
@@ -44,6 +45,7 @@ struct Dataset {
   static constexpr std::uint32_t kFewValues = 12;
   std::size_t column_stride() const { return (columns.size() + 7) / 8 * 8; }
 
+  std::size_t rank_bytes() const { return narrow ? 2 : 4; }
   std::size_t rows() const { return problem.rows; }
   std::size_t features() const { return problem.features; }
   // A gap between neighbouring ranks may be cut iff an allowed cut lies in [low, high).

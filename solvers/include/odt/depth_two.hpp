@@ -16,23 +16,22 @@
 
 namespace odt {
 
-template <class R>
 class DepthTwo {
  public:
   DepthTwo(Control& control, Counters& counters) : control_(control), counters_(counters) {}
 
   // Depth one and zero come out of one scan.
-  Loss leaf_loss(View<R>& view);
-  Outcome stump(View<R>& view, Loss upper, Ask ask);
+  Loss leaf_loss(View& view);
+  Outcome stump(View& view, Loss upper, Ask ask);
   // With `near`, four leaves of any size may stand, and none must test a column.
-  Outcome solve(View<R>& view, Shape shape, Loss upper, Loss lower, Ask ask, const Hint* hints,
+  Outcome solve(View& view, Shape shape, Loss upper, Loss lower, Ask ask, const Hint* hints,
                 int hint_count, const Neighbours& near = {});
   // What the rows can lose at most.
-  static Loss load(const View<R>& view);
+  static Loss load(const View& view);
   // The same, the most promising cut of all features first, and at most `most` of them: a good tree
   // early. `first` says per feature where to cut it first (0: in the middle). `complete`: all cuts
   // were tried or closed.
-  Outcome sketch(View<R>& view, Shape shape, Loss upper, Ask ask,
+  Outcome sketch(View& view, Shape shape, Loss upper, Ask ask,
                  const std::vector<std::uint32_t>& first, std::size_t most, bool& complete);
 
  private:
@@ -74,56 +73,55 @@ class DepthTwo {
     Loss any, large, must;
   };
 
-  void begin(View<R>& view);
-  void whole(View<R>& view, Ask ask);
-  Loss whole(View<R>& view, Floors& floors, bool large, const Open& open, bool must,
+  void begin(View& view);
+  void whole(View& view, Ask ask);
+  Loss whole(View& view, Floors& floors, bool large, const Open& open, bool must,
              int& best_feature);
-  bool may_cut(const View<R>& view, int side) const;
+  bool may_cut(const View& view, int side) const;
   const Open& open(int state, bool must);
   std::vector<Inner> inner_kinds(const Shape& shape, bool must) const;
-  void set_upto(View<R>& view, std::size_t outer);
+  void set_upto(View& view, std::size_t outer);
   static Plan plan_of(const Hint& found, const Inner& inner);
-  void totals(View<R>& view, std::size_t outer, std::int32_t cut);
-  Values evaluate(View<R>& view, std::size_t outer, std::int32_t cut, const Interval& around,
+  void totals(View& view, std::size_t outer, std::int32_t cut);
+  Values evaluate(View& view, std::size_t outer, std::int32_t cut, const Interval& around,
                   const Inner& inner, int state, Loss upper, int& record);
-  Sides pass(View<R>& view, std::size_t outer, R bound, const Interval& around, const Inner& inner,
-             int state, const int (&first)[4], bool large, Record& record);
+  Sides pass(View& view, std::size_t outer, std::uint32_t bound, const Interval& around,
+             const Inner& inner, int state, const int (&first)[4], bool large, Record& record);
   void inherit(const std::vector<Loss>& fewer, const std::vector<Loss>& more, Loss lost, Loss apart,
                std::vector<Loss>& floor) const;
-  void set_ends(View<R>& view, std::size_t inner, int side, const std::uint64_t* left,
+  void set_ends(View& view, std::size_t inner, int side, const std::uint64_t* left,
                 std::int32_t size);
-  void scan(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left,
+  void scan(View& view, std::size_t inner, const std::uint64_t* left, Loss& best_left,
             Loss& best_right, Loss& floor_left, Loss& floor_right);
-  void scan_signed(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left,
+  void scan_signed(View& view, std::size_t inner, const std::uint64_t* left, Loss& best_left,
                    Loss& best_right, Loss& floor_left, Loss& floor_right);
-  void count_columns(View<R>& view);
-  void scan_columns(View<R>& view, const std::uint64_t* left, bool large, const Open& open_left,
+  void count_columns(View& view);
+  void scan_columns(View& view, const std::uint64_t* left, bool large, const Open& open_left,
                     const Open& open_right, Loss& best_left, Loss& best_right);
-  void totals_signed(View<R>& view, std::size_t outer, std::int32_t cut);
+  void totals_signed(View& view, std::size_t outer, std::int32_t cut);
   template <class T>
-  void totals_labels(View<R>& view, std::size_t outer, std::int32_t cut, const T* table);
+  void totals_labels(View& view, std::size_t outer, std::int32_t cut, const T* table);
   template <class T>
-  void scan_labels(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left,
+  void scan_labels(View& view, std::size_t inner, const std::uint64_t* left, Loss& best_left,
                    Loss& best_right, Loss& floor_left, Loss& floor_right, const T* table);
-  void search_feature(View<R>& view, std::size_t outer, const Inner& inner, int state, Loss& best,
+  void search_feature(View& view, std::size_t outer, const Inner& inner, int state, Loss& best,
                       Loss lower, Hint& found, const Hint* hint);
   // The same by lanes, for sides without a column that must be tested.
-  void take_over(View<R>& view, std::size_t outer, const KnownCuts& from, bool fewer,
+  void take_over(View& view, std::size_t outer, const KnownCuts& from, bool fewer,
                  const RowWeights& w, std::vector<KnownCut>& cuts) const;
-  void stack_known(View<R>& view, std::size_t outer, Loss best, const RowWeights& w);
-  void keep_known(View<R>& view, std::size_t outer, Loss best, const RowWeights& w);
-  void search_lanes(View<R>& view, std::size_t outer, const Inner& inner, int state, Loss& best,
+  void stack_known(View& view, std::size_t outer, Loss best, const RowWeights& w);
+  void keep_known(View& view, std::size_t outer, Loss best, const RowWeights& w);
+  void search_lanes(View& view, std::size_t outer, const Inner& inner, int state, Loss& best,
                     Loss lower, Hint& found, const Hint* hint);
-  void choose_cuts(View<R>& view, std::size_t outer, Loss best, const RowWeights& w,
-                   const Hint* hint);
-  void value_cuts(View<R>& view, std::size_t outer, const Inner& inner, int state);
-  void value_cuts_by_totals(View<R>& view, std::size_t outer, const Open& open);
-  void set_ones(View<R>& view, std::size_t outer);
+  void choose_cuts(View& view, std::size_t outer, Loss best, const RowWeights& w, const Hint* hint);
+  void value_cuts(View& view, std::size_t outer, const Inner& inner, int state);
+  void value_cuts_by_totals(View& view, std::size_t outer, const Open& open);
+  void set_ones(View& view, std::size_t outer);
   void stack_lanes(Loss best, const RowWeights& w);
-  bool suits_lanes(View<R>& view, Ask ask, Loss best);
-  std::int32_t pick(View<R>& view, std::size_t outer, const OpenCuts& open, const Hint* hint) const;
+  bool suits_lanes(View& view, Ask ask, Loss best);
+  std::int32_t pick(View& view, std::size_t outer, const OpenCuts& open, const Hint* hint) const;
   int new_record();
-  RowWeights weights(View<R>& view, std::size_t outer);
+  RowWeights weights(View& view, std::size_t outer);
 
   Control& control_;
   Counters& counters_;
@@ -143,7 +141,7 @@ class DepthTwo {
   struct LaneKnown {
     Sides leaf, stump, weight;
   };
-  CutLanes<R> lanes_;
+  CutLanes lanes_;
   const Dataset* lanes_for_ = nullptr;
   bool lanes_suit_ = false;
   std::vector<Batched> batch_;
@@ -200,9 +198,5 @@ class DepthTwo {
   const Dataset* open_for_ = nullptr;
   std::vector<int> order_;
 };
-
-// Made once, in sorted16.cpp and sorted32.cpp.
-extern template class DepthTwo<std::uint16_t>;
-extern template class DepthTwo<std::uint32_t>;
 
 }  // namespace odt

@@ -56,12 +56,7 @@ class RootCuts {
   // Throws Stop, after which another must be made; invalid_argument for a cut of another problem.
   virtual RemoteValue evaluate(const RemoteCut& cut) = 0;
 };
-template <class R>
 std::unique_ptr<RootCuts> root_cuts(const Dataset& data, Control& control, std::size_t memory);
-extern template std::unique_ptr<RootCuts> root_cuts<std::uint16_t>(const Dataset&, Control&,
-                                                                   std::size_t);
-extern template std::unique_ptr<RootCuts> root_cuts<std::uint32_t>(const Dataset&, Control&,
-                                                                   std::size_t);
 
 // A problem with what evaluates its cuts, made at the first of them.
 class RemoteProblem {

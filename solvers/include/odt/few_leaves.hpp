@@ -19,16 +19,14 @@ namespace odt {
 class FewLeaves {
  public:
   // Whether trees of so many leaves can lose rows so.
-  template <class R>
-  static bool suits(const View<R>& view, int leaves) {
+  static bool suits(const View& view, int leaves) {
     constexpr std::size_t kMostRows = 32767;
     const LossModel& loss = view.data().loss;
     return loss.kind == LossKind::multi_class && leaves < loss.labels && !view.idle() &&
            view.rows() <= kMostRows;
   }
   // The rows of a view in the order of a feature.
-  template <class R>
-  void begin(const View<R>& view, std::size_t feature) {
+  void begin(const View& view, std::size_t feature) {
     begin(view.classes(feature), view.stride(), view.rows(), view.data().loss);
   }
   void begin(const std::uint64_t* classes, int stride, std::size_t rows, const LossModel& loss);

@@ -28,14 +28,8 @@ RootAnswer prove(const Dataset& data, Control& control, Result& result, const Ro
 std::optional<RootAnswer> prove_on_bits(const Dataset& data, Control& control, Result& result,
                                         const RootAnswer& start);
 
-// Sorted scans; R is the width of ranks. `start` is a first incumbent or empty.
-template <class R>
+// Sorted scans. `start` is a first incumbent or empty.
 RootAnswer solve_sorted(const Dataset& data, Control& control, Result& result,
                         const RootAnswer& start);
-
-extern template RootAnswer solve_sorted<std::uint16_t>(const Dataset&, Control&, Result&,
-                                                       const RootAnswer&);
-extern template RootAnswer solve_sorted<std::uint32_t>(const Dataset&, Control&, Result&,
-                                                       const RootAnswer&);
 
 }  // namespace odt

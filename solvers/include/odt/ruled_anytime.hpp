@@ -24,12 +24,11 @@ struct RuledLane {
   std::vector<int> asked;  // columns that some split must test
 };
 
-template <class R>
-class RuledAnytime : public Anytime<R> {
+class RuledAnytime : public Anytime {
  public:
   RuledAnytime(RuledLane& lane, const Dataset& data, Judge& judge, Control& control,
-               Counters& counters, std::uint64_t seed, typename Anytime<R>::Told told)
-      : Anytime<R>(data, control, counters, seed, std::move(told)),
+               Counters& counters, std::uint64_t seed, Anytime::Told told)
+      : Anytime(data, control, counters, seed, std::move(told)),
         p_(lane.weights.p),
         lane_(lane),
         judge_(judge) {
@@ -41,18 +40,18 @@ class RuledAnytime : public Anytime<R> {
   // The least tree by the weighted losses alone, under its own labels.
   const Measured& lightest() const { return lightest_; }
   void give(const Grown::Ptr& tree) { offer(tree); }
-  Grown::Ptr of(const Plan& plan) { return this->measure(*this->views_[0], this->top_, plan, 0); }
+  Grown::Ptr of(const Plan& plan) { return measure(*views_[0], top_, plan, 0); }
 
  protected:
-  Grown::Ptr leaf(View<R>& view, const Place& at) override;
-  Grown::Ptr stump(View<R>& view, const Place& at, bool must = false) override;
-  Grown::Ptr scan_bottom(View<R>& view, const Place& at, Loss upper, std::size_t most,
+  Grown::Ptr leaf(View& view, const Place& at) override;
+  Grown::Ptr stump(View& view, const Place& at, bool must = false) override;
+  Grown::Ptr scan_bottom(View& view, const Place& at, Loss upper, std::size_t most,
                          bool& complete) override;
   bool open(const Place& at, std::size_t f) const override;
   bool may_cut(const Place& at, std::size_t f, std::uint32_t low,
                std::uint32_t high) const override;
   bool plain() const override { return false; }
-  Loss split_price(View<R>& view, const Place& at, std::size_t f) const override;
+  Loss split_price(View& view, const Place& at, std::size_t f) const override;
   void offer(const Grown::Ptr& tree) override;
   Loss limit() const override { return kInfinite; }
 

@@ -15,18 +15,15 @@
 
 namespace odt {
 
-template <class R>
 class RuledCrew {
  public:
   // `lead` is the search of the calling thread, and takes part.
-  RuledCrew(FreeTrees<R>& free, Control& control, RuledBest& best, Workers& workers,
-            RuledSearch<R>& lead)
+  RuledCrew(FreeTrees& free, Control& control, RuledBest& best, Workers& workers, RuledSearch& lead)
       : workers_(workers), members_{&lead} {
     const int threads = control.options().threads;
     for (int k = 1; k < threads; ++k) {
-      bounds_.push_back(std::make_unique<Search<R>>(control));
-      made_.push_back(
-          std::make_unique<RuledSearch<R>>(free, *bounds_.back(), control, best, threads));
+      bounds_.push_back(std::make_unique<Search>(control));
+      made_.push_back(std::make_unique<RuledSearch>(free, *bounds_.back(), control, best, threads));
       members_.push_back(made_.back().get());
     }
   }
@@ -34,7 +31,7 @@ class RuledCrew {
   bool ready(const Control& control) const { return control.work() >= control.options().alone; }
 
   // Every cut of the root below the budget.
-  void branch(View<R>& view, int depth, int state, Loss budget, const RuledInterval& all,
+  void branch(View& view, int depth, int state, Loss budget, const RuledInterval& all,
               std::uint64_t until) {
     view.make_all_pairs();
     open_.clear();
@@ -69,7 +66,7 @@ class RuledCrew {
     RuledInterval interval;
   };
 
-  void work(RuledSearch<R>& me, View<R>& view, int depth, int state, Loss budget) {
+  void work(RuledSearch& me, View& view, int depth, int state, Loss budget) {
     if (&me != members_[0]) {
       me.arena_.clear();
       me.enter(view, 0, state);
@@ -77,7 +74,7 @@ class RuledCrew {
     Front none;
     none.clear(me.w_.components, me.w_.compared, me.w_.wanted, me.w_.unwanted,
                me.monotone_ ? me.monotone_->facts_above(0) & me.w_.wanted : 0);
-    typename RuledSearch<R>::Column column;
+    RuledSearch::Column column;
     std::size_t begun = view.features();
     bool may_split = false;
     Cuts mine;
@@ -123,17 +120,17 @@ class RuledCrew {
   }
 
   // What another search missed is missed by all.
-  void merge(RuledSearch<R>& from) {
-    RuledSearch<R>& lead = *members_[0];
+  void merge(RuledSearch& from) {
+    RuledSearch& lead = *members_[0];
     lead.missed_at_ = std::min(lead.missed_at_, from.missed_at_);
     for (std::size_t k = 0; k < from.missing_.size(); ++k)
       lead.missing_[k] = lead.missing_[k] || from.missing_[k];
   }
 
   Workers& workers_;
-  std::vector<std::unique_ptr<Search<R>>> bounds_;
-  std::vector<std::unique_ptr<RuledSearch<R>>> made_;
-  std::vector<RuledSearch<R>*> members_;
+  std::vector<std::unique_ptr<Search>> bounds_;
+  std::vector<std::unique_ptr<RuledSearch>> made_;
+  std::vector<RuledSearch*> members_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<Cuts> open_;

@@ -12,7 +12,6 @@
 
 namespace odt {
 
-template <class R>
 class FreeTrees {
  public:
   // Of trees of at most this depth.
@@ -20,17 +19,18 @@ class FreeTrees {
       : weights(p, m, depth),
         data(weights.free, choose_kernels(control.options().isa), &control),
         search(control) {
-    const std::size_t pairs = data.features() * data.features() * data.rows() * sizeof(R) * 4;
+    const std::size_t pairs =
+        data.features() * data.features() * data.rows() * data.rank_bytes() * 4;
     root.make_root(data, pairs <= (std::size_t{1} << 28), true);
   }
 
   // A lower bound on the weighted sum of all sub-trees of these rows (of at most `most` leaves, if
   // that is not 0), exact where it is below `upper`.
-  Loss bound(View<R>& view, int depth, Loss upper, Loss lower, int most = 0) {
+  Loss bound(View& view, int depth, Loss upper, Loss lower, int most = 0) {
     return bound(search, view, depth, upper, lower, most);
   }
   // The same by another thread's search.
-  Loss bound(Search<R>& by, View<R>& view, int depth, Loss upper, Loss lower, int most) const {
+  Loss bound(Search& by, View& view, int depth, Loss upper, Loss lower, int most) const {
     const Loss shift = weights.below_zero(depth);
     const int leaves = most > 0                    ? most
                        : weights.p.base.leaves > 0 ? weights.p.base.leaves
@@ -63,8 +63,8 @@ class FreeTrees {
 
   Weights weights;
   Dataset data;
-  View<R> root;
-  Search<R> search;
+  View root;
+  Search search;
 
  private:
   // Where tests cost something, and bit sets can count that: all of the weighted sum, where scans

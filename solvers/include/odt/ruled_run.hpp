@@ -21,7 +21,6 @@
 
 namespace odt {
 
-template <class R>
 class RuledRun {
  public:
   RuledRun(const RuledProblem& p, Control& control, Result& result)
@@ -77,7 +76,7 @@ class RuledRun {
     Multipliers m;
     Loss least = 0;
     double bound = -std::numeric_limits<double>::infinity();
-    typename RuledSearch<R>::Progress progress{0, 0};
+    RuledSearch::Progress progress{0, 0};
   };
 
   void search(int depth) {
@@ -134,8 +133,8 @@ class RuledRun {
       Control control(rest);  // the other one was told to stop
       try {
         if (!wanted_.empty()) told = prices_.rounded(wanted_);
-        told = choose_multipliers<R>(open, prices_, told, best_.value(), kLateRounds, kNear,
-                                     control, result_.counters)
+        told = choose_multipliers(open, prices_, told, best_.value(), kLateRounds, kNear, control,
+                                  result_.counters)
                    .m;
       } catch (const Stop&) {  // the check takes longer with what there is
       }
@@ -146,7 +145,7 @@ class RuledRun {
 
   // The bound of a way's multipliers, until so much work is behind. False if that came too early.
   bool solve_free(Way& way, int depth, std::uint64_t until) {
-    FreeTrees<R> free(p_, way.m, depth, control_);
+    FreeTrees free(p_, way.m, depth, control_);
     Options o;
     o.isa = control_.options().isa;
     o.memory_limit = control_.options().memory_limit;
@@ -159,7 +158,7 @@ class RuledRun {
       o.progress = [&](const Incumbent& i, const Found&) {
         best_.raise(free.weights.objective_from(free.sum_of(i.bound)));
       };
-    const typename FreeTrees<R>::Answer answer = free.solve(o, result_.counters);
+    const FreeTrees::Answer answer = free.solve(o, result_.counters);
     if (final) best_.raise(free.weights.objective_from(answer.bound));
     if (!answer.tree.empty()) learn(answer.tree);
     control_.check();
@@ -178,12 +177,12 @@ class RuledRun {
   bool grow(Way& way, int depth, std::uint64_t until) {
     const bool final = depth == p_.base.depth;
     for (;;) {
-      FreeTrees<R> free(p_, way.m, depth, control_);
+      FreeTrees free(p_, way.m, depth, control_);
       const bool shared = depth > 1 && control_.options().threads > 1;
       if (shared && !workers_) workers_ = std::make_unique<Workers>(control_.options().threads);
-      RuledSearch<R> search(free, free.search, control_, best_,
-                            shared ? control_.options().threads : 1);
-      std::optional<RuledCrew<R>> crew;
+      RuledSearch search(free, free.search, control_, best_,
+                         shared ? control_.options().threads : 1);
+      std::optional<RuledCrew> crew;
       if (shared) search.share(crew.emplace(free, control_, best_, *workers_, search));
       const auto count = [&] {
         free.search.counters.cache_entries = search.nodes_kept();

@@ -22,20 +22,17 @@
 
 namespace odt {
 
-template <class R>
 class RuledCrew;
 
-template <class R>
 class RuledSearch {
  public:
-  RuledSearch(FreeTrees<R>& free, Control& control, RuledBest& best)
+  RuledSearch(FreeTrees& free, Control& control, RuledBest& best)
       : RuledSearch(free, free.search, control, best, 1) {}
   // One of so many searches, each in a thread of its own.
-  RuledSearch(FreeTrees<R>& free, Search<R>& bounds, Control& control, RuledBest& best,
-              int threads);
+  RuledSearch(FreeTrees& free, Search& bounds, Control& control, RuledBest& best, int threads);
 
   // The cuts of the root are shared with these from now on.
-  void share(RuledCrew<R>& crew) { crew_ = &crew; }
+  void share(RuledCrew& crew) { crew_ = &crew; }
 
   // How far a search has come: trees of a weighted sum below `budget` are known; the next round
   // goes a step beyond.
@@ -51,10 +48,10 @@ class RuledSearch {
   Counters& counters() const { return counters_; }
 
  private:
-  friend class RuledCrew<R>;
+  friend class RuledCrew;
 
   struct Level {
-    View<R> side[2];
+    View side[2];
     Front front[2];
     std::vector<RuledInterval> stack;
     std::vector<Loss> upto;      // worst losses of the rows below a cut
@@ -75,45 +72,45 @@ class RuledSearch {
   void poll(std::uint64_t work);
   Loss ceiling() const;
   bool deletion_at(int level, int depth) const;
-  void solve(View<R>& view, int level, int depth, int state, Loss budget, Front& front);
-  void branch(View<R>& view, int level, int depth, int state, Loss budget, Front& front);
-  void enter(View<R>& view, int level, int state);
+  void solve(View& view, int level, int depth, int state, Loss budget, Front& front);
+  void branch(View& view, int level, int depth, int state, Loss budget, Front& front);
+  void enter(View& view, int level, int state);
   struct Column {
     std::size_t feature;
     int next;    // the state below a split
     Loss price;  // what the split itself adds to the weighted sum
   };
-  bool begin(View<R>& view, int level, int depth, int state, std::size_t f, Column& column);
-  static RuledInterval all_cuts(const View<R>& view, Loss shift, Loss whole);
-  bool part(View<R>& view, int level, int depth, const Column& column, RuledInterval i, Loss budget,
+  bool begin(View& view, int level, int depth, int state, std::size_t f, Column& column);
+  static RuledInterval all_cuts(const View& view, Loss shift, Loss whole);
+  bool part(View& view, int level, int depth, const Column& column, RuledInterval i, Loss budget,
             Front& front, RuledInterval halves[2]);
-  Sides evaluate(View<R>& view, int level, int depth, int next, std::size_t f, std::int32_t cut,
+  Sides evaluate(View& view, int level, int depth, int next, std::size_t f, std::int32_t cut,
                  const RuledInterval& around, const RowWeights& weights, Loss room, Front& front);
-  void join(View<R>& view, int level, int depth, int next, std::size_t f, std::uint32_t bound,
+  void join(View& view, int level, int depth, int next, std::size_t f, std::uint32_t bound,
             std::uint64_t facts, Sides& sides, Loss room, Loss slack, int first, Front& front);
-  // Monotone rules: ruled_monotone.hpp.
+  // Monotone rules: ruled_monotone.cpp.
   struct Case {
     Monotone::Limits limits[2];
     Front front[2];
     std::uint64_t given_up = 0;  // facts that need not stay clear
   };
-  void untangle(View<R>& view, int level, int depth, int next, std::size_t f, std::uint32_t bound,
+  void untangle(View& view, int level, int depth, int next, std::size_t f, std::uint32_t bound,
                 std::uint64_t facts, Loss room, Loss price, Front& front);
   bool untangled(int level, std::uint64_t facts, Loss room, Loss price,
                  const Monotone::Meeting& here, const Entry& split, const Case& c, Front& front,
                  Monotone::Regions regions[2], std::vector<Monotone::Tangle>& tangles);
   bool of_use(int level, const Entry& e, const Loss* values, const Front& front) const;
-  void stumps(View<R>& view, int level, int state, Loss budget, Front& front);
-  void stump_at(View<R>& view, int level, int next, std::size_t f, std::size_t i, Loss price,
+  void stumps(View& view, int level, int state, Loss budget, Front& front);
+  void stump_at(View& view, int level, int next, std::size_t f, std::size_t i, Loss price,
                 Loss budget, Front& front);
   void leaves(const Loss* sums, int state, std::vector<int>& labels) const;
   void offer_leaf(const Loss* sums, int label, Loss budget, Front& front);
   bool within(const Loss* values, const Loss* lowest) const;
   bool may_stand(std::size_t f, std::uint32_t low, std::uint32_t high, int level) const;
-  std::uint64_t facts_of(const View<R>& view, std::size_t f, std::uint32_t bound, int level);
+  std::uint64_t facts_of(const View& view, std::size_t f, std::uint32_t bound, int level);
   Loss split_values(const Loss* sums, int state, int column, std::vector<Loss>& out) const;
   Loss tightened(Loss budget, const Front& front, int level) const;
-  void totals(const View<R>& view, std::vector<Loss>& sums) const;
+  void totals(const View& view, std::vector<Loss>& sums) const;
   void add(std::uint32_t row, Loss* sums) const;
   Loss leaf_value(const Loss* sums, std::size_t k, int label) const;
   void consider(const Entry& e, const Loss* values);
@@ -127,8 +124,8 @@ class RuledSearch {
   Level& at(int level);
   int need(int state) const { return p_.need[static_cast<std::size_t>(state)]; }
 
-  FreeTrees<R>& free_;
-  Search<R>& bounds_;
+  FreeTrees& free_;
+  Search& bounds_;
   const Weights& w_;
   const RuledProblem& p_;
   Control& control_;
@@ -142,11 +139,7 @@ class RuledSearch {
   std::vector<char> missing_, missed_;
   std::uint64_t until_ = 0;
   std::size_t threads_;
-  RuledCrew<R>* crew_ = nullptr;
+  RuledCrew* crew_ = nullptr;
 };
 
 }  // namespace odt
-
-#include "odt/ruled_impl.hpp"
-#include "odt/ruled_leaves.hpp"
-#include "odt/ruled_monotone.hpp"

@@ -45,11 +45,15 @@ struct CutValue {
   CutRecord record;
 };
 
-template <class R>
 class Branch;
 
+// The best cut of a feature that was evaluated so far: where to begin one level deeper.
+struct BestCut {
+  Loss value = kInfinite;
+  Hint hint;
+};
+
 // Views and scratch of one thread.
-template <class R>
 class Search {
  public:
   // With `memory`, at level 0 the view holds all rows, and answers of depth two are remembered in
@@ -58,15 +62,15 @@ class Search {
       : control_(control), depth_two_(control, counters), own_(memory) {}
 
   // The view has the rows of a leaf.
-  Outcome solve(View<R>& view, int level, Shape shape, Loss upper, Loss lower, Ask ask,
+  Outcome solve(View& view, int level, Shape shape, Loss upper, Loss lower, Ask ask,
                 const Hint* hints, int hint_count);
   // A tree of depth three, the most promising cuts first, until none can lose less than the best by
   // more than `part` of it, or after so much work (`complete` says which). `cuts`: per feature, the
   // best cut that was met.
-  Outcome sketch(View<R>& view, Loss upper, Ask ask, double part, std::uint64_t most,
-                 std::vector<typename Branch<R>::BestCut>& cuts, bool& complete);
-  CutValue evaluate(Branch<R>& node, View<R>& view, int level, std::size_t feature,
-                    std::int32_t cut, const Interval& around, int number, Ask ask, Loss upper);
+  Outcome sketch(View& view, Loss upper, Ask ask, double part, std::uint64_t most,
+                 std::vector<BestCut>& cuts, bool& complete);
+  CutValue evaluate(Branch& node, View& view, int level, std::size_t feature, std::int32_t cut,
+                    const Interval& around, int number, Ask ask, Loss upper);
   Control& control() { return control_; }
   // Bounds are written down from here on, for a certificate.
   void keep(ProofLog* log) { log_ = log; }
@@ -80,16 +84,16 @@ class Search {
   Counters counters;
 
  private:
-  View<R>& child(int level, int which);
-  Outcome remembered(View<R>& view, int level, Shape shape, Loss upper, Loss lower, Ask ask,
+  View& child(int level, int which);
+  Outcome remembered(View& view, int level, Shape shape, Loss upper, Loss lower, Ask ask,
                      const Hint* hints, int hint_count);
-  bool box_of(const View<R>& view, int level, int state, BoxCache::Box& box) const;
-  Loss leaf_less(View<R>& view, int level, Shape shape, Ask ask, Loss upper, Loss lower);
+  bool box_of(const View& view, int level, int state, BoxCache::Box& box) const;
+  Loss leaf_less(View& view, int level, Shape shape, Ask ask, Loss upper, Loss lower);
 
   Control& control_;
   ProofLog* log_ = nullptr;
-  DepthTwo<R> depth_two_;
-  std::vector<std::unique_ptr<View<R>>> children_;
+  DepthTwo depth_two_;
+  std::vector<std::unique_ptr<View>> children_;
   Memory own_;
   Memory* memory_ = &own_;
   const Memory* common_ = nullptr;
@@ -111,10 +115,9 @@ struct Open {
 };
 
 // One node of depth three or more: its queue and its incumbent.
-template <class R>
 class Branch {
  public:
-  Branch(Search<R>& search, View<R>& view, int level, Shape shape, Loss upper, Loss lower, Ask ask)
+  Branch(Search& search, View& view, int level, Shape shape, Loss upper, Loss lower, Ask ask)
       : search_(search),
         view_(view),
         level_(level),
@@ -123,12 +126,6 @@ class Branch {
         upper_(upper),
         lower_(lower),
         best_(upper) {}
-
-  // Per feature, the best cut evaluated so far: where to begin one level deeper.
-  struct BestCut {
-    Loss value = kInfinite;
-    Hint hint;
-  };
 
   // Opens one interval per feature and division. `flat` is what a tree of one depth less reaches on
   // the same rows, `flat_bound` what none undercuts, `any_bound` what none without restrictions
@@ -147,7 +144,7 @@ class Branch {
     Interval interval;
   };
   bool next(Task& task);
-  CutValue evaluate(Search<R>& search, const Task& task) {
+  CutValue evaluate(Search& search, const Task& task) {
     const Ask ask{ask_.least, false, view_.data().problem.after(ask_.state, task.feature)};
     return search.evaluate(*this, view_, level_, task.feature, task.cut, task.interval,
                            task.division, ask, cutoff());
@@ -200,8 +197,8 @@ class Branch {
   std::int32_t aligned(std::size_t feature, OpenCuts cuts) const;
   void push(std::size_t feature, int division, Interval interval);
 
-  Search<R>& search_;
-  View<R>& view_;
+  Search& search_;
+  View& view_;
   int level_;
   Shape shape_;
   Ask ask_;
@@ -216,11 +213,5 @@ class Branch {
   std::priority_queue<Open> queue_;
   std::uint32_t sequence_ = 0;
 };
-
-// Made once, in sorted16.cpp and sorted32.cpp.
-extern template class Branch<std::uint16_t>;
-extern template class Branch<std::uint32_t>;
-extern template class Search<std::uint16_t>;
-extern template class Search<std::uint32_t>;
 
 }  // namespace odt

@@ -91,13 +91,12 @@ struct GraphNode {
   Loss least() const { return classes.empty() ? kInfinite : classes.front().key.weight; }
 };
 
-template <class R>
 class TreeGraph {
  public:
   using Item = GraphNode::Item;
   using Class = GraphNode::Class;
 
-  TreeGraph(FreeTrees<R>& free, const Listing& listing, Control& control);
+  TreeGraph(FreeTrees& free, const Listing& listing, Control& control);
 
   // All trees of at most this weight. What was listed before is forgotten.
   GraphNode& upto(Loss weight);
@@ -132,7 +131,7 @@ class TreeGraph {
     Loss least[2];
   };
 
-  // ---- what there is: tree_graph_impl.hpp
+  // ---- what there is: tree_graph.cpp
   GraphNode& node(std::vector<std::uint32_t> rows, std::vector<Step> path, int depth, int state,
                   int most);
   void expand(GraphNode& n, Loss budget);
@@ -150,9 +149,9 @@ class TreeGraph {
   void pairs(const GraphNode::Split& split, Loss budget, Use use) const;
   template <class Use>
   void idle_pairs(const GraphNode::Split& split, Use use) const;
-  View<R>& view(const GraphNode& n);
+  View& view(const GraphNode& n);
 
-  // ---- how it is listed: tree_graph_list.hpp
+  // ---- how it is listed: tree_graph_list.cpp
   const std::vector<Item>& list(GraphNode& node, std::size_t at);
   template <class Found>
   bool each_pair(GraphNode& n, const Class& c, Found found);
@@ -177,7 +176,7 @@ class TreeGraph {
   std::vector<int> labels_of(const std::vector<Loss>& totals, int state) const;
   void charge(std::size_t bytes);
 
-  FreeTrees<R>& free_;
+  FreeTrees& free_;
   const Weights& w_;
   const RuledProblem& p_;
   const Listing& listing_;
@@ -190,7 +189,7 @@ class TreeGraph {
   std::unordered_map<Key, std::unique_ptr<GraphNode>, Hash> known_;
   GraphNode* root_ = nullptr;
   std::unique_ptr<BitBounds> bits_;
-  std::vector<std::unique_ptr<View<R>>> views_;
+  std::vector<std::unique_ptr<View>> views_;
   std::vector<Step> loaded_;
   std::vector<std::uint32_t> ranks_, place_of_;
   std::vector<Loss> rank_totals_;
@@ -200,7 +199,77 @@ class TreeGraph {
   std::size_t bytes_ = 0;
 };
 
-}  // namespace odt
+// Tells `found` of each tree of a class, until it answers false.
+template <class Found>
+bool TreeGraph::each(GraphNode& n, const Class& c, Found found) {
+  for (int label : n.labels)
+    if (leaf_key(n.totals, label) == c.key &&
+        !found({Item::leaf, static_cast<std::uint32_t>(label), 0, 0, 0, 0, 1, 0}))
+      return false;
+  for (std::size_t k = 0; k < n.stumps.size(); ++k)
+    if (n.stumps[k].key == c.key &&
+        !found({Item::stump, static_cast<std::uint32_t>(k), 0, 0, 0, 0, 2, 1}))
+      return false;
+  return each_pair(n, c, found);
+}
 
-#include "odt/tree_graph_impl.hpp"
-#include "odt/tree_graph_list.hpp"
+template <class Found>
+bool TreeGraph::each_pair(GraphNode& n, const Class& c, Found found) {
+  for (std::size_t k = 0; k < n.splits.size(); ++k) {
+    const GraphNode::Split& split = n.splits[k];
+    GraphNode &left = *split.side[0], &right = *split.side[1];
+    const Loss sum = c.key.weight - split.own.weight;
+    for (std::size_t i = 0; i < left.classes.size(); ++i) {
+      const TreeKey& key = left.classes[i].key;
+      if (key.weight + right.least() > sum) break;
+      if (split.left_leaves > 0 && key.leaves != split.left_leaves) continue;
+      auto at = std::lower_bound(
+          right.classes.begin(), right.classes.end(), sum - key.weight,
+          [](const Class& other, Loss weight) { return other.key.weight < weight; });
+      for (; at != right.classes.end() && at->key.weight == sum - key.weight; ++at) {
+        if (!(joined(split.own, key, at->key) == c.key)) continue;
+        const std::size_t j = static_cast<std::size_t>(at - right.classes.begin());
+        const std::vector<Item>&ls = list(left, i), &rs = list(right, j);
+        for (std::size_t a = 0; a < ls.size(); ++a)
+          for (std::size_t b = 0; b < rs.size(); ++b) {
+            if (listing_.collapse && ls[a].kind == Item::leaf && rs[b].kind == Item::leaf &&
+                ls[a].which == rs[b].which)
+              continue;
+            if (!found({Item::pair, static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(i),
+                        static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(j),
+                        static_cast<std::uint32_t>(b), ls[a].leaves + rs[b].leaves,
+                        1 + std::max(ls[a].depth, rs[b].depth)}))
+              return false;
+          }
+      }
+    }
+  }
+  return true;
+}
+
+// Each pair of classes of a split that begins trees of at most a weight.
+template <class Use>
+void TreeGraph::pairs(const GraphNode::Split& split, Loss budget, Use use) const {
+  const Loss room = budget - split.own.weight;
+  for (const Class& l : split.side[0]->classes) {
+    if (l.key.weight + split.side[1]->least() > room) break;
+    if (split.left_leaves > 0 && l.key.leaves != split.left_leaves) continue;
+    for (const Class& r : split.side[1]->classes) {
+      if (l.key.weight + r.key.weight > room) break;
+      use(l, r, joined(split.own, l.key, r.key));
+    }
+  }
+}
+
+// Each split into two leaves of one label.
+template <class Use>
+void TreeGraph::idle_pairs(const GraphNode::Split& split, Use use) const {
+  if (split.left_leaves > 1) return;
+  for (int a : split.side[0]->labels)
+    for (int b : split.side[1]->labels)
+      if (a == b)
+        use(joined(split.own, leaf_key(split.side[0]->totals, a),
+                   leaf_key(split.side[1]->totals, b)));
+}
+
+}  // namespace odt

@@ -1,5 +1,3 @@
-#pragma once
-
 #include <cstdlib>
 
 #include "odt/search.hpp"
@@ -11,16 +9,14 @@ inline Hint hint_of(const Plan& plan) {
   return {plan.nodes[0].feature, plan.nodes[0].bound};
 }
 
-template <class R>
-View<R>& Search<R>::child(int level, int which) {
+View& Search::child(int level, int which) {
   const std::size_t at = 4 * static_cast<std::size_t>(level) + static_cast<std::size_t>(which);
-  while (children_.size() <= at) children_.push_back(std::make_unique<View<R>>());
+  while (children_.size() <= at) children_.push_back(std::make_unique<View>());
   return *children_[at];
 }
 
-template <class R>
-Outcome Search<R>::solve(View<R>& view, int level, Shape shape, Loss upper, Loss lower, Ask ask,
-                         const Hint* hints, int hint_count) {
+Outcome Search::solve(View& view, int level, Shape shape, Loss upper, Loss lower, Ask ask,
+                      const Hint* hints, int hint_count) {
   if (log_) log_->last = -1;
   lower = std::max(lower, view.data().problem.leaf_price);
   if (lower >= upper) {
@@ -41,7 +37,7 @@ Outcome Search<R>::solve(View<R>& view, int level, Shape shape, Loss upper, Loss
   if (shape.depth == 1 || shape.leaves == 2) return depth_two_.stump(view, upper, ask);
   if (shape.depth == 2) return remembered(view, level, shape, upper, lower, ask, hints, hint_count);
   ++counters.nodes;
-  Branch<R> node(*this, view, level, shape, upper, lower, ask);
+  Branch node(*this, view, level, shape, upper, lower, ask);
   const Shape flatter = odt::shape(shape.depth - 1, shape.leaves);
   const Outcome flat = solve(view, level, flatter, upper, lower, ask, hints, hint_count);
   if (log_) node.log(flat.value > lower ? flat.value : 0, log_->last);
@@ -49,7 +45,7 @@ Outcome Search<R>::solve(View<R>& view, int level, Shape shape, Loss upper, Loss
       ask.must ? solve(view, level, flatter, upper, 0, ask.relaxed(), hints, hint_count).value
                : flat.value;
   node.begin(flat, flat.value, any, hints, hint_count);
-  typename Branch<R>::Task task;
+  Branch::Task task;
   while (node.next(task)) {
     CutValue value = node.evaluate(*this, task);
     node.merge(task, value);
@@ -60,9 +56,8 @@ Outcome Search<R>::solve(View<R>& view, int level, Shape shape, Loss upper, Loss
 
 // Depth two, unless it was solved on these rows before. Where some of them are idle, a box does not
 // say which.
-template <class R>
-Outcome Search<R>::remembered(View<R>& view, int level, Shape shape, Loss upper, Loss lower,
-                              Ask ask, const Hint* hints, int hint_count) {
+Outcome Search::remembered(View& view, int level, Shape shape, Loss upper, Loss lower, Ask ask,
+                           const Hint* hints, int hint_count) {
   BoxCache::Box box;
   const bool kept = !memory_->boxes.off() && level > 0 && shape.leaves == 4 && ask.least == 1 &&
                     !ask.must && !view.idle() && box_of(view, level, ask.state, box);
@@ -97,14 +92,13 @@ Outcome Search<R>::remembered(View<R>& view, int level, Shape shape, Loss upper,
 }
 
 // False if more features are tested than a box holds.
-template <class R>
-bool Search<R>::box_of(const View<R>& view, int level, int state, BoxCache::Box& box) const {
+bool Search::box_of(const View& view, int level, int state, BoxCache::Box& box) const {
   const auto above = path_.begin() + level;
   std::size_t count = 0;
   for (auto f = path_.begin(); f != above; ++f) {
     if (std::find(path_.begin(), f, *f) != f) continue;
     if (count == box.ranges.size()) return false;
-    const R* sorted = view.sorted(*f);
+    const Ranks sorted = view.sorted(*f);
     box.ranges[count++] = {static_cast<std::uint32_t>(*f), sorted[0], sorted[view.rows() - 1]};
   }
   std::sort(box.ranges.begin(), box.ranges.begin() + static_cast<long>(count));
@@ -112,23 +106,22 @@ bool Search<R>::box_of(const View<R>& view, int level, int state, BoxCache::Box&
   return true;
 }
 
-template <class R>
-Outcome Search<R>::sketch(View<R>& view, Loss upper, Ask ask, double part, std::uint64_t most,
-                          std::vector<typename Branch<R>::BestCut>& cuts, bool& complete) {
+Outcome Search::sketch(View& view, Loss upper, Ask ask, double part, std::uint64_t most,
+                       std::vector<BestCut>& cuts, bool& complete) {
   const Loss lower = view.data().problem.leaf_price;
   const std::uint64_t began = Control::own_work();
   const Outcome flat = solve(view, 0, shape(2, 4), upper, lower, ask, nullptr, 0);
   complete = true;
   if (flat.exact && flat.value <= lower) return flat;
   ++counters.nodes;
-  Branch<R> node(*this, view, 0, shape(3, 8), upper, lower, ask);
+  Branch node(*this, view, 0, shape(3, 8), upper, lower, ask);
   node.begin(flat, flat.value, flat.value, nullptr, 0);
   const auto narrow = [&] {
     if (node.best() < upper)
       node.set_cutoff(node.best() - static_cast<Loss>(part * static_cast<double>(node.best())));
   };
   narrow();
-  typename Branch<R>::Task task;
+  Branch::Task task;
   while (node.next(task)) {
     CutValue value = node.evaluate(*this, task);
     if (node.merge(task, value)) narrow();
@@ -145,10 +138,9 @@ Outcome Search<R>::sketch(View<R>& view, Loss upper, Ask ask, double part, std::
 // bounds all cuts on the way there; then as asked. A side that must test a column may, with fewer
 // rows, be left without a split on it, and then has a leaf less: the subset bound carries the
 // lesser of what is asked and of any tree with a leaf less.
-template <class R>
-CutValue Search<R>::evaluate(Branch<R>& node, View<R>& view, int level, std::size_t feature,
-                             std::int32_t cut, const Interval& around, int number, Ask ask,
-                             Loss upper) {
+CutValue Search::evaluate(Branch& node, View& view, int level, std::size_t feature,
+                          std::int32_t cut, const Interval& around, int number, Ask ask,
+                          Loss upper) {
   ++counters.cuts;
   const Division& division = node.division(number);
   const RowWeights w = node.weights(feature);
@@ -158,10 +150,10 @@ CutValue Search<R>::evaluate(Branch<R>& node, View<R>& view, int level, std::siz
   const CutRecord& low = node.record(around.low_record);
   const CutRecord& high = node.record(around.high_record);
   const std::int32_t rows = static_cast<std::int32_t>(view.rows());
-  const R* sorted = view.sorted(feature);
-  const R bound = static_cast<R>(sorted[cut - 1] + 1);
-  const R ends[2] = {around.high == rows ? View<R>::kPad : sorted[around.high],
-                     around.low == 0 ? R{0} : sorted[around.low]};
+  const Ranks sorted = view.sorted(feature);
+  const std::uint32_t bound = sorted[cut - 1] + 1;
+  const std::uint32_t ends[2] = {around.high == rows ? View::kPad : sorted[around.high],
+                                 around.low == 0 ? 0 : sorted[around.low]};
   const bool must[2] = {division.must_left, division.must_right};
   Loss any[2] = {value[0], value[1]};
   if (ask.least > 1 || must[0]) any[0] = std::max(low.any_left, high.any_left - above);
@@ -185,7 +177,7 @@ CutValue Search<R>::evaluate(Branch<R>& node, View<R>& view, int level, std::siz
       out[side].exact = false;
       continue;
     }
-    View<R>& part = child(level + 1, both ? 2 * (kind == wide) + side : 0);
+    View& part = child(level + 1, both ? 2 * (kind == wide) + side : 0);
     if (kind == wide)
       part.make_child(view, feature, ends[side], bound, side == 0);
     else if (!made[side])
@@ -242,8 +234,7 @@ CutValue Search<R>::evaluate(Branch<R>& node, View<R>& view, int level, std::siz
 }
 
 // The least of `upper` and what trees of one leaf less lose.
-template <class R>
-Loss Search<R>::leaf_less(View<R>& view, int level, Shape shape, Ask ask, Loss upper, Loss lower) {
+Loss Search::leaf_less(View& view, int level, Shape shape, Ask ask, Loss upper, Loss lower) {
   if (shape.leaves < 2) return upper;
   --shape.leaves;
   return std::min(
@@ -251,8 +242,7 @@ Loss Search<R>::leaf_less(View<R>& view, int level, Shape shape, Ask ask, Loss u
       std::max(lower, solve(view, level, shape, upper, lower, ask.relaxed(), nullptr, 0).value));
 }
 
-template <class R>
-void Branch<R>::set_weights() {
+void Branch::set_weights() {
   const Dataset& data = view_.data();
   if (data.loss.unit() && !view_.idle()) return;
   upto_.resize(view_.features());
@@ -267,9 +257,8 @@ void Branch<R>::set_weights() {
   }
 }
 
-template <class R>
-void Branch<R>::begin(const Outcome& flat, Loss flat_bound, Loss any_bound, const Hint* hints,
-                      int hint_count, const std::vector<BestCut>* cuts) {
+void Branch::begin(const Outcome& flat, Loss flat_bound, Loss any_bound, const Hint* hints,
+                   int hint_count, const std::vector<BestCut>* cuts) {
   set_weights();
   if (flat.exact) offer(flat.value, flat.plan);
   const Hint first = hint_of(flat.plan);
@@ -300,8 +289,7 @@ void Branch<R>::begin(const Outcome& flat, Loss flat_bound, Loss any_bound, cons
   }
 }
 
-template <class R>
-bool Branch<R>::resume(const CutRecord& low, const CutRecord& high, int division) {
+bool Branch::resume(const CutRecord& low, const CutRecord& high, int division) {
   set_weights();
   records_ = {low, high};
   divide();
@@ -309,8 +297,7 @@ bool Branch<R>::resume(const CutRecord& low, const CutRecord& high, int division
 }
 
 // The leaves that either side may have and, if a column must be tested below, the side that does.
-template <class R>
-void Branch<R>::divide() {
+void Branch::divide() {
   const int half = full_leaves(shape_.depth - 1);
   for (int l = std::max(1, shape_.leaves - half); l <= std::min(half, shape_.leaves - 1); ++l) {
     const Division sides{shape(shape_.depth - 1, l), shape(shape_.depth - 1, shape_.leaves - l)};
@@ -321,8 +308,7 @@ void Branch<R>::divide() {
   }
 }
 
-template <class R>
-void Branch<R>::push(std::size_t feature, int division, Interval interval) {
+void Branch::push(std::size_t feature, int division, Interval interval) {
   const RowWeights w = weights(feature);
   settle(interval, w);
   Loss bound = interval_bound(interval, w);
@@ -343,21 +329,18 @@ void Branch<R>::push(std::size_t feature, int division, Interval interval) {
 
 // In the middle half of the open cuts (the middle eighth of many), the rank that the largest power
 // of two divides: nodes that test the same features in other orders then meet at the same rows.
-template <class R>
-std::int32_t Branch<R>::aligned(std::size_t feature, OpenCuts cuts) const {
-  const R* sorted = view_.sorted(feature);
+std::int32_t Branch::aligned(std::size_t feature, OpenCuts cuts) const {
+  const Ranks sorted = view_.sorted(feature);
   const std::int32_t length = cuts.last - cuts.first;
   const bool wide = 8 * static_cast<std::size_t>(length) > view_.rows();
   const std::int32_t margin = length * (wide ? 7 : 4) / 16;
   const std::uint32_t low = sorted[cuts.first + margin - 1], high = sorted[cuts.last - margin];
   if (low >= high) return cuts.first + length / 2;
   const std::uint32_t rank = high & ~((std::uint32_t{1} << (31 - __builtin_clz(low ^ high))) - 1);
-  return static_cast<std::int32_t>(
-      std::lower_bound(sorted, sorted + view_.rows(), static_cast<R>(rank)) - sorted);
+  return static_cast<std::int32_t>(sorted.below(rank, view_.rows()));
 }
 
-template <class R>
-bool Branch<R>::next(Task& task) {
+bool Branch::next(Task& task) {
   while (!queue_.empty() && cutoff() > lower_) {
     const Open open = queue_.top();
     queue_.pop();
@@ -381,9 +364,8 @@ bool Branch<R>::next(Task& task) {
                                                        : cuts.first + (cuts.last - cuts.first) / 2;
     Hint& hint = first_[open.feature].hint;
     if (hint.feature >= 0) {
-      const R* sorted = view_.sorted(open.feature);
-      want = static_cast<std::int32_t>(
-          std::lower_bound(sorted, sorted + view_.rows(), static_cast<R>(hint.bound)) - sorted);
+      const Ranks sorted = view_.sorted(open.feature);
+      want = static_cast<std::int32_t>(sorted.below(hint.bound, view_.rows()));
       want = std::max(cuts.first, std::min(cuts.last, want));
       hint.feature = -1;
     }
@@ -395,8 +377,7 @@ bool Branch<R>::next(Task& task) {
   return false;
 }
 
-template <class R>
-bool Branch<R>::merge(const Task& task, CutValue& value) {
+bool Branch::merge(const Task& task, CutValue& value) {
   const bool better = value.exact && value.left + value.right < best_;
   BestCut& cut = best_cuts_[task.feature];
   if (value.left + value.right < cut.value)

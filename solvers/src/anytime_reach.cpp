@@ -1,7 +1,5 @@
 // Lookahead by trees of depth three: at each node the first cut of the best one, as nearly as time
 // allows, and below it the same again.
-#pragma once
-
 #include <algorithm>
 
 #include "odt/anytime.hpp"
@@ -11,23 +9,19 @@ namespace odt {
 // Nodes of so many cells or fewer are looked at.
 constexpr std::size_t kMostCells = std::size_t{1} << 20;
 
-template <class R>
-bool Anytime<R>::sketches(const View<R>& view, const Place& at) const {
+bool Anytime::sketches(const View& view, const Place& at) const {
   return plain() && at.depth >= 3 && view.rows() * p_.features <= kMostCells;
 }
 
 // At depth four the sides of few cuts are all there is to find, and soon found for good.
-template <class R>
-std::vector<typename Anytime<R>::Parts> Anytime<R>::reaches() const {
+std::vector<Anytime::Parts> Anytime::reaches() const {
   if (!sketches(*views_[0], top_)) return {};
   if (top_.depth == 4) return {{0.3, 0.5}, {0.1, 0.3}, {0.1, 0}, {0, 0}};
   return {{0.4, 0.4}, {0.2, 0.2}, {0.05, 0.05}, {0, 0}};
 }
 
 // Remembered by the rows of the node.
-template <class R>
-const typename Anytime<R>::Sketch& Anytime<R>::sketch(View<R>& view, const Place& at, double part,
-                                                      Loss upper) {
+const Anytime::Sketch& Anytime::sketch(View& view, const Place& at, double part, Loss upper) {
   const std::uint64_t most =
       top_.depth == 4 ? 400000000 : std::max<std::uint64_t>(40000000, spent() / 4);
   spare_memory();
@@ -37,8 +31,9 @@ const typename Anytime<R>::Sketch& Anytime<R>::sketch(View<R>& view, const Place
     ++counters_.cache_hits;
     return known;
   }
-  if (known.most == 0) memory_bytes_ += p_.features * (2 * sizeof(R) + 2 * sizeof(Cut)) + 1200;
-  std::vector<typename Branch<R>::BestCut> cuts;
+  if (known.most == 0)
+    memory_bytes_ += p_.features * (2 * sizeof(std::uint32_t) + 2 * sizeof(Cut)) + 1200;
+  std::vector<BestCut> cuts;
   bool complete = false;
   const Outcome out =
       exact_.sketch(view, upper, {least_, false, at.state}, part, most, cuts, complete);
@@ -60,8 +55,7 @@ const typename Anytime<R>::Sketch& Anytime<R>::sketch(View<R>& view, const Place
 }
 
 // A tree by the first cuts of trees of depth three; nothing where it would not be below `upper`.
-template <class R>
-Grown::Ptr Anytime<R>::reach(View<R>& view, const Place& at, Parts parts, Loss upper) {
+Grown::Ptr Anytime::reach(View& view, const Place& at, Parts parts, Loss upper) {
   if (at.depth <= 2)
     return bottom(view, at, upper, {Impurity::gini, static_cast<std::size_t>(-1), 0});
   const Grown::Ptr one = leaf(view, at);
@@ -80,8 +74,7 @@ Grown::Ptr Anytime<R>::reach(View<R>& view, const Place& at, Parts parts, Loss u
   return made ? made : best;
 }
 
-template <class R>
-Grown::Ptr Anytime<R>::reach_below(const Place& at, const Cut& cut, Parts parts, Loss upper) {
+Grown::Ptr Anytime::reach_below(const Place& at, const Cut& cut, Parts parts, Loss upper) {
   const Place next = below(at, cut.feature);
   Loss left_upper = upper >= kInfinite ? upper : upper - price_;
   const Grown::Ptr left = reach(child(at, cut.feature, cut.bound, true), next, parts, left_upper);

@@ -1,12 +1,11 @@
 // Which sub-trees a node has: members of TreeGraph.
-#pragma once
+#include "odt/tree_graph.hpp"
 
 #include <stdexcept>
 
 namespace odt {
 
-template <class R>
-TreeGraph<R>::TreeGraph(FreeTrees<R>& free, const Listing& listing, Control& control)
+TreeGraph::TreeGraph(FreeTrees& free, const Listing& listing, Control& control)
     : free_(free),
       w_(free.weights),
       p_(w_.p),
@@ -30,8 +29,7 @@ TreeGraph<R>::TreeGraph(FreeTrees<R>& free, const Listing& listing, Control& con
   root_ = &node(std::move(all), {}, p_.base.depth, 0, leaves_ ? p_.base.leaves : 0);
 }
 
-template <class R>
-GraphNode& TreeGraph<R>::upto(Loss weight) {
+GraphNode& TreeGraph::upto(Loss weight) {
   for (auto& [key, n] : known_) {
     n->functions.clear();
     for (Class& c : n->classes) c.items.clear(), c.listed = false;
@@ -40,9 +38,8 @@ GraphNode& TreeGraph<R>::upto(Loss weight) {
   return *root_;
 }
 
-template <class R>
-GraphNode& TreeGraph<R>::node(std::vector<std::uint32_t> rows, std::vector<Step> path, int depth,
-                              int state, int most) {
+GraphNode& TreeGraph::node(std::vector<std::uint32_t> rows, std::vector<Step> path, int depth,
+                           int state, int most) {
   Key key;
   key.bits.assign(p_.base.rows / 64 + 2, 0);
   for (std::uint32_t i : rows) key.bits[i / 64] |= std::uint64_t{1} << (i % 64);
@@ -68,24 +65,22 @@ GraphNode& TreeGraph<R>::node(std::vector<std::uint32_t> rows, std::vector<Step>
   return n;
 }
 
-template <class R>
-View<R>& TreeGraph<R>::view(const GraphNode& n) {
+View& TreeGraph::view(const GraphNode& n) {
   std::size_t same = 0;
   while (same < loaded_.size() && same < n.path.size() && loaded_[same] == n.path[same]) ++same;
   if (same < n.path.size()) loaded_.resize(same);
   for (; same < n.path.size(); ++same) {
-    if (views_.size() <= same) views_.push_back(std::make_unique<View<R>>());
+    if (views_.size() <= same) views_.push_back(std::make_unique<View>());
     const Step& step = n.path[same];
-    View<R>& parent = same == 0 ? free_.root : *views_[same - 1];
-    views_[same]->make_child(parent, step.feature, static_cast<R>(step.bound), step.left);
+    View& parent = same == 0 ? free_.root : *views_[same - 1];
+    views_[same]->make_child(parent, step.feature, step.bound, step.left);
     loaded_.push_back(step);
   }
   return n.path.empty() ? free_.root : *views_[n.path.size() - 1];
 }
 
 // Finds all sub-trees of at most this weight.
-template <class R>
-void TreeGraph<R>::expand(GraphNode& n, Loss budget) {
+void TreeGraph::expand(GraphNode& n, Loss budget) {
   if (budget <= n.budget) return;
   ++counters_.nodes;
   n.budget = budget;
@@ -120,16 +115,14 @@ void TreeGraph<R>::expand(GraphNode& n, Loss budget) {
 
 // ---- stumps
 
-template <class R>
-void TreeGraph<R>::add_stumps(GraphNode& n, Loss budget, Counts& counts) {
+void TreeGraph::add_stumps(GraphNode& n, Loss budget, Counts& counts) {
   for (std::size_t f = 0; f < p_.base.features; ++f)
     if (after(n, f) >= 0) add_stumps_of(n, f, budget, counts);
   control_.poll(n.rows.size() * p_.base.features);
 }
 
 // The ranks of a node's rows, and the totals of the rows of each.
-template <class R>
-void TreeGraph<R>::rank_totals(const GraphNode& n, std::size_t f) {
+void TreeGraph::rank_totals(const GraphNode& n, std::size_t f) {
   const std::uint32_t* rank = p_.base.ranks(f);
   ranks_.clear();
   if (p_.base.distinct[f] <= 2 * n.rows.size() + 64) {
@@ -153,8 +146,7 @@ void TreeGraph<R>::rank_totals(const GraphNode& n, std::size_t f) {
   for (std::uint32_t i : n.rows) add_row(i, rank_totals_.data() + place_of_[rank[i]] * width);
 }
 
-template <class R>
-void TreeGraph<R>::add_stumps_of(GraphNode& n, std::size_t f, Loss budget, Counts& counts) {
+void TreeGraph::add_stumps_of(GraphNode& n, std::size_t f, Loss budget, Counts& counts) {
   ++counters_.scans;
   rank_totals(n, f);
   const Loss price = price_of(n, f);
@@ -178,9 +170,8 @@ void TreeGraph<R>::add_stumps_of(GraphNode& n, std::size_t f, Loss budget, Count
   }
 }
 
-template <class R>
-void TreeGraph<R>::add_stump(GraphNode& n, std::size_t f, std::uint32_t bound, const TreeKey& own,
-                             const std::vector<Loss> (&part)[2], Loss budget, Counts& counts) {
+void TreeGraph::add_stump(GraphNode& n, std::size_t f, std::uint32_t bound, const TreeKey& own,
+                          const std::vector<Loss> (&part)[2], Loss budget, Counts& counts) {
   const int next = after(n, f);
   const std::vector<int> labels[2] = {labels_of(part[0], next), labels_of(part[1], next)};
   for (int a : labels[0])
@@ -197,15 +188,14 @@ void TreeGraph<R>::add_stump(GraphNode& n, std::size_t f, std::uint32_t bound, c
 
 // Where a split may begin trees of at most this weight, with bounds on both sides, whose trees have
 // at most so many leaves.
-template <class R>
-std::vector<typename TreeGraph<R>::Cut> TreeGraph<R>::open_cuts_of(GraphNode& n, int left,
-                                                                   int right, Loss budget) {
+std::vector<TreeGraph::Cut> TreeGraph::open_cuts_of(GraphNode& n, int left, int right,
+                                                    Loss budget) {
   std::vector<Cut> cuts;
   if (bits_) {
     cuts_by_bits(n, left, right, budget, cuts);
     return cuts;
   }
-  View<R>& here = view(n);
+  View& here = view(n);
   const Loss shift = w_.below_zero(n.depth - 1);
   const Loss whole = free_.bound(here, n.depth - 1, std::max(budget, shift) + 1, shift, n.most);
   const Interval all{0, static_cast<std::int32_t>(n.rows.size()), shift, whole, whole, shift, 0, 0};
@@ -215,9 +205,8 @@ std::vector<typename TreeGraph<R>::Cut> TreeGraph<R>::open_cuts_of(GraphNode& n,
   return cuts;
 }
 
-template <class R>
-void TreeGraph<R>::cuts_by_bits(GraphNode& n, int left, int right, Loss budget,
-                                std::vector<Cut>& cuts) {
+void TreeGraph::cuts_by_bits(GraphNode& n, int left, int right, Loss budget,
+                             std::vector<Cut>& cuts) {
   const int whole = full_leaves(n.depth - 1);
   const int most[2] = {left > 0 ? left : whole, right > 0 ? right : whole};
   Loss cheapest = kInfinite;
@@ -264,16 +253,15 @@ void TreeGraph<R>::cuts_by_bits(GraphNode& n, int left, int right, Loss budget,
   }
 }
 
-template <class R>
-void TreeGraph<R>::cuts_by_scans(GraphNode& n, std::size_t f, const int (&most)[2], Loss budget,
-                                 const Interval& all, std::vector<Cut>& cuts) {
-  View<R>& here = view(n);
+void TreeGraph::cuts_by_scans(GraphNode& n, std::size_t f, const int (&most)[2], Loss budget,
+                              const Interval& all, std::vector<Cut>& cuts) {
+  View& here = view(n);
   const Loss price = price_of(n, f), room = budget - price + 1;
   std::vector<Loss> upto(here.rows() + 1, 0);
   for (std::size_t r = 0; r < here.rows(); ++r) upto[r + 1] = upto[r] + w_.worst[here.order(f)[r]];
   const RowWeights weights{upto.data()};
   std::vector<Interval> open{all};
-  View<R> side[2];
+  View side[2];
   while (!open.empty()) {
     Interval i = open.back();
     open.pop_back();
@@ -295,7 +283,7 @@ void TreeGraph<R>::cuts_by_scans(GraphNode& n, std::size_t f, const int (&most)[
       const Loss upper =
           room - value[1 - s] + std::min(below, above) / 2;  // exact bounds prune neighbours
       if (value[s] >= upper) break;
-      side[s].make_child(here, f, static_cast<R>(low + 1), s == 0);
+      side[s].make_child(here, f, low + 1, s == 0);
       value[s] = free_.bound(side[s], n.depth - 1, upper, value[s], most[s]);
     }
     control_.poll(here.rows() * here.features());
@@ -308,9 +296,8 @@ void TreeGraph<R>::cuts_by_scans(GraphNode& n, std::size_t f, const int (&most)[
 }
 
 // The trees of both sides of a cut, as far as they fit together.
-template <class R>
-void TreeGraph<R>::join(GraphNode& n, const Cut& cut, int left, int right, Loss budget,
-                        Counts& counts) {
+void TreeGraph::join(GraphNode& n, const Cut& cut, int left, int right, Loss budget,
+                     Counts& counts) {
   const std::uint32_t* rank = p_.base.ranks(cut.feature);
   std::vector<std::uint32_t> rows[2];
   for (std::uint32_t i : n.rows) rows[rank[i] < cut.bound ? 0 : 1].push_back(i);
@@ -342,37 +329,9 @@ void TreeGraph<R>::join(GraphNode& n, const Cut& cut, int left, int right, Loss 
   if (made) n.splits.push_back(std::move(split));
 }
 
-// Each pair of classes of a split that begins trees of at most a weight.
-template <class R>
-template <class Use>
-void TreeGraph<R>::pairs(const GraphNode::Split& split, Loss budget, Use use) const {
-  const Loss room = budget - split.own.weight;
-  for (const Class& l : split.side[0]->classes) {
-    if (l.key.weight + split.side[1]->least() > room) break;
-    if (split.left_leaves > 0 && l.key.leaves != split.left_leaves) continue;
-    for (const Class& r : split.side[1]->classes) {
-      if (l.key.weight + r.key.weight > room) break;
-      use(l, r, joined(split.own, l.key, r.key));
-    }
-  }
-}
-
-// Each split into two leaves of one label.
-template <class R>
-template <class Use>
-void TreeGraph<R>::idle_pairs(const GraphNode::Split& split, Use use) const {
-  if (split.left_leaves > 1) return;
-  for (int a : split.side[0]->labels)
-    for (int b : split.side[1]->labels)
-      if (a == b)
-        use(joined(split.own, leaf_key(split.side[0]->totals, a),
-                   leaf_key(split.side[1]->totals, b)));
-}
-
 // ---- what is asked of one node
 
-template <class R>
-int TreeGraph<R>::after(const GraphNode& n, std::size_t f) const {
+int TreeGraph::after(const GraphNode& n, std::size_t f) const {
   const int next = p_.next[static_cast<std::size_t>(n.state) * w_.columns +
                            static_cast<std::size_t>(p_.column[f])];
   if (next < 0 || p_.need[static_cast<std::size_t>(next)] > n.depth - 1) return -1;
@@ -384,9 +343,8 @@ int TreeGraph<R>::after(const GraphNode& n, std::size_t f) const {
   return next;
 }
 
-template <class R>
-bool TreeGraph<R>::may_stand(const GraphNode& n, std::size_t f, std::uint32_t low,
-                             std::uint32_t high) const {
+bool TreeGraph::may_stand(const GraphNode& n, std::size_t f, std::uint32_t low,
+                          std::uint32_t high) const {
   if (!p_.missing_low.empty() && p_.missing_low[f] && low == 0) return false;
   if (!p_.missing_high.empty() && p_.missing_high[f] && high + 1 == p_.base.distinct[f])
     return false;
@@ -396,8 +354,7 @@ bool TreeGraph<R>::may_stand(const GraphNode& n, std::size_t f, std::uint32_t lo
   return upto.empty() || upto[high] > upto[low];
 }
 
-template <class R>
-std::uint64_t TreeGraph<R>::facts_of(const GraphNode& n, std::size_t f, std::uint32_t bound) const {
+std::uint64_t TreeGraph::facts_of(const GraphNode& n, std::size_t f, std::uint32_t bound) const {
   std::uint64_t facts =
       p_.split_facts[n.path.size() * w_.columns + static_cast<std::size_t>(p_.column[f])];
   const std::uint32_t* rank = p_.base.ranks(f);
@@ -412,8 +369,7 @@ std::uint64_t TreeGraph<R>::facts_of(const GraphNode& n, std::size_t f, std::uin
 }
 
 // What the split itself adds to component k.
-template <class R>
-Loss TreeGraph<R>::value_of(const GraphNode& n, std::size_t f, std::size_t k) const {
+Loss TreeGraph::value_of(const GraphNode& n, std::size_t f, std::size_t k) const {
   const std::size_t column = static_cast<std::size_t>(p_.column[f]);
   const Loss value = p_.split[k * w_.columns + column];
   if (p_.path_weight[k] < 0 || p_.path_delta[k].empty()) return value;
@@ -422,16 +378,14 @@ Loss TreeGraph<R>::value_of(const GraphNode& n, std::size_t f, std::size_t k) co
 }
 
 // The weighted sum of what the split itself costs.
-template <class R>
-Loss TreeGraph<R>::price_of(const GraphNode& n, std::size_t f) const {
+Loss TreeGraph::price_of(const GraphNode& n, std::size_t f) const {
   Loss price = 0;
   for (std::size_t k = 0; k < w_.components; ++k) price += w_.multipliers.of[k] * value_of(n, f, k);
   return price;
 }
 
 // What the split itself adds.
-template <class R>
-TreeKey TreeGraph<R>::own_key(const GraphNode& n, std::size_t f, std::uint32_t bound) const {
+TreeKey TreeGraph::own_key(const GraphNode& n, std::size_t f, std::uint32_t bound) const {
   TreeKey key;
   key.weight = price_of(n, f);
   if (facts_) key.facts = facts_of(n, f, bound) & facts_;
@@ -440,8 +394,7 @@ TreeKey TreeGraph<R>::own_key(const GraphNode& n, std::size_t f, std::uint32_t b
   return key;
 }
 
-template <class R>
-TreeKey TreeGraph<R>::leaf_key(const std::vector<Loss>& totals, int label) const {
+TreeKey TreeGraph::leaf_key(const std::vector<Loss>& totals, int label) const {
   TreeKey key;
   key.weight = w_.leaf_weight + totals[static_cast<std::size_t>(label)];
   key.leaves = leaves_ ? 1 : 0;
@@ -453,8 +406,7 @@ TreeKey TreeGraph<R>::leaf_key(const std::vector<Loss>& totals, int label) const
   return key;
 }
 
-template <class R>
-TreeKey TreeGraph<R>::joined(const TreeKey& own, const TreeKey& left, const TreeKey& right) const {
+TreeKey TreeGraph::joined(const TreeKey& own, const TreeKey& left, const TreeKey& right) const {
   TreeKey key;
   key.weight = own.weight + left.weight + right.weight;
   key.facts = own.facts | left.facts | right.facts;
@@ -466,23 +418,20 @@ TreeKey TreeGraph<R>::joined(const TreeKey& own, const TreeKey& left, const Tree
   return key;
 }
 
-template <class R>
-void TreeGraph<R>::add_row(std::uint32_t row, Loss* totals) const {
+void TreeGraph::add_row(std::uint32_t row, Loss* totals) const {
   const Loss* w = w_.weighted.data() + row * w_.labels;
   for (std::size_t c = 0; c < w_.labels; ++c) totals[c] += w[c];
   const Loss* value = p_.value.data() + row * w_.sums;
   for (std::size_t k = w_.labels; k < width_; ++k) totals[k] += value[k - w_.labels];
 }
 
-template <class R>
-std::vector<Loss> TreeGraph<R>::totals_of(const std::vector<std::uint32_t>& rows) const {
+std::vector<Loss> TreeGraph::totals_of(const std::vector<std::uint32_t>& rows) const {
   std::vector<Loss> totals(width_, 0);
   for (std::uint32_t i : rows) add_row(i, totals.data());
   return totals;
 }
 
-template <class R>
-std::vector<int> TreeGraph<R>::labels_of(const std::vector<Loss>& totals, int state) const {
+std::vector<int> TreeGraph::labels_of(const std::vector<Loss>& totals, int state) const {
   std::vector<int> labels;
   if (p_.need[static_cast<std::size_t>(state)] > 0) return labels;
   for (int c = 0; c < static_cast<int>(w_.labels); ++c) {
@@ -495,8 +444,7 @@ std::vector<int> TreeGraph<R>::labels_of(const std::vector<Loss>& totals, int st
   return labels;
 }
 
-template <class R>
-void TreeGraph<R>::charge(std::size_t bytes) {
+void TreeGraph::charge(std::size_t bytes) {
   bytes_ += bytes;
   const std::size_t limit =
       control_.options().memory_limit ? control_.options().memory_limit : std::size_t{1} << 31;

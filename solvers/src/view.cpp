@@ -1,16 +1,11 @@
-#pragma once
-
 #include "odt/view.hpp"
 
 namespace odt {
 
-template <class R>
-View<R>::View() = default;
-template <class R>
-View<R>::~View() = default;
+View::View() = default;
+View::~View() = default;
 
-template <class R>
-void View<R>::make_root(const Dataset& data, bool keep_pairs, bool keep_order) {
+void View::make_root(const Dataset& data, bool keep_pairs, bool keep_order) {
   keep_order_ = keep_order;
   prepare(data, keep_pairs);
   parent_ = nullptr;
@@ -31,8 +26,8 @@ void View<R>::make_root(const Dataset& data, bool keep_pairs, bool keep_order) {
   set_all();
 }
 
-template <class R>
-void View<R>::make_child(View& parent, std::size_t feature, R bound, R counted, bool left) {
+void View::make_child(View& parent, std::size_t feature, std::uint32_t bound, std::uint32_t counted,
+                      bool left) {
   keep_order_ = parent.keep_order_;
   prepare(*parent.data_, parent.keep_pairs_);
   parent_ = &parent;
@@ -54,23 +49,24 @@ void View<R>::make_child(View& parent, std::size_t feature, R bound, R counted, 
                                  columns_.reserve((words_ + 1) * data_->column_stride()));
 }
 
-template <class R>
-const R* View<R>::pair(std::size_t outer, std::size_t inner) {
+Ranks View::pair(std::size_t outer, std::size_t inner) {
   Pair& pair = slot(outer, inner);
-  if (pair.stamp == stamp_ && pair.outer == outer) return pair.ranks.data();
+  if (pair.stamp == stamp_ && pair.outer == outer) return ranks_of(pair);
   pair.stamp = stamp_;
   pair.outer = outer;
   if (parent_ == nullptr || !keep_pairs_) {
     gather(outer, inner);
   } else {
-    filter_pair(parent_->pair(outer, inner), inner, pair.ranks.reserve((words_ + 2) * kBlock),
-                outer != inner);
+    const Ranks from = parent_->pair(outer, inner);
+    if (from.is_narrow())
+      filter_pair(from.narrow(), inner, pair, outer != inner);
+    else
+      filter_pair(from.wide(), inner, pair, outer != inner);
   }
-  return pair.ranks.data();
+  return ranks_of(pair);
 }
 
-template <class R>
-void View<R>::make_all_pairs() {
+void View::make_all_pairs() {
   if (!keep_pairs_) return;
   for (std::size_t i = 0; i < p_; ++i)
     for (std::size_t j = 0; j < p_; ++j) pair(i, j);
@@ -78,8 +74,7 @@ void View<R>::make_all_pairs() {
 
 // A pair takes that of every view above. Where a tree is grown, most features are cut at few nodes:
 // on few rows, looking these up takes less time than the memory of all the pairs.
-template <class R>
-bool View<R>::cuts_by_pairs(std::size_t outer) {
+bool View::cuts_by_pairs(std::size_t outer) {
   constexpr std::size_t kFewCells = 1 << 16, kTimes = 4;
   if (!keep_pairs_) return false;
   if (!keep_order_ || root_->rows_ * p_ > kFewCells) return true;
@@ -89,9 +84,8 @@ bool View<R>::cuts_by_pairs(std::size_t outer) {
   return false;
 }
 
-template <class R>
-void View<R>::rows_below(std::size_t outer, std::size_t inner, R bound, bool by_pairs,
-                         std::uint64_t* out) {
+void View::rows_below(std::size_t outer, std::size_t inner, std::uint32_t bound, bool by_pairs,
+                      std::uint64_t* out) {
   if (by_pairs || outer == inner)
     return below(data_->kernels, pair(outer, inner), words_, bound, out);
   const std::uint32_t* rank = data_->problem.ranks(outer);
@@ -105,8 +99,7 @@ void View<R>::rows_below(std::size_t outer, std::size_t inner, R bound, bool by_
   }
 }
 
-template <class R>
-void View<R>::prepare(const Dataset& data, bool keep_pairs) {
+void View::prepare(const Dataset& data, bool keep_pairs) {
   ++stamp_;
   scan_only_ = false;
   if (data_ == &data) return;
@@ -130,15 +123,13 @@ void View<R>::prepare(const Dataset& data, bool keep_pairs) {
   words_to_cut_.resize(p_);
 }
 
-template <class R>
-void View<R>::set_all() {
+void View::set_all() {
   idle_ = false;
   std::uint64_t* all = all_.reserve(words_ + kBlock / 8);
   for (std::size_t w = 0; w < words_; ++w) all[w] = valid_bits(rows_, w);
 }
 
-template <class R>
-void View<R>::set_counted(std::size_t feature, R counted, bool left) {
+void View::set_counted(std::size_t feature, std::uint32_t counted, bool left) {
   idle_ = true;
   counted_.resize(p_);
   for (std::size_t f = 0; f < p_; ++f) {
@@ -152,7 +143,8 @@ void View<R>::set_counted(std::size_t feature, R counted, bool left) {
 }
 
 template <class R>
-void View<R>::filter_pair(const R* from, std::size_t inner, R* to, bool shorter) {
+void View::filter_pair(const R* from, std::size_t inner, Pair& pair, bool shorter) {
+  R* to = reinterpret_cast<R*>(pair.ranks.reserve((words_ + 2) * kBlock * sizeof(R)));
   const Kernels& k = data_->kernels;
   const std::uint64_t* keep = keep_[inner].data();
   const bool whole = !scan_only_ || !shorter || (inner == 0 && !data_->columns.empty());
@@ -163,20 +155,26 @@ void View<R>::filter_pair(const R* from, std::size_t inner, R* to, bool shorter)
   if (words == parent_->words_) pad(to);
 }
 
-template <class R>
-void View<R>::gather(std::size_t outer, std::size_t inner) {
+void View::gather(std::size_t outer, std::size_t inner) {
   Pair& pair = slot(outer, inner);
-  R* to = pair.ranks.reserve((words_ + 2) * kBlock);
-  const std::uint32_t* rank = data_->problem.ranks(outer);
-  const std::uint32_t* order = order_[inner].data();
-  for (std::size_t i = 0; i < rows_; ++i) to[i] = static_cast<R>(rank[order[i]]);
-  pad(to);
+  if (data_->narrow)
+    gather<std::uint16_t>(pair, outer, inner);
+  else
+    gather<std::uint32_t>(pair, outer, inner);
   pair.stamp = stamp_;
   pair.outer = outer;
 }
 
 template <class R>
-void View<R>::filter(std::size_t f) {
+void View::gather(Pair& pair, std::size_t outer, std::size_t inner) {
+  R* to = reinterpret_cast<R*>(pair.ranks.reserve((words_ + 2) * kBlock * sizeof(R)));
+  const std::uint32_t* rank = data_->problem.ranks(outer);
+  const std::uint32_t* order = order_[inner].data();
+  for (std::size_t i = 0; i < rows_; ++i) to[i] = static_cast<R>(rank[order[i]]);
+  pad(to);
+}
+
+void View::filter(std::size_t f) {
   const Kernels& k = data_->kernels;
   const std::uint64_t* keep = keep_[f].data();
   if (f == 0) {
@@ -198,8 +196,7 @@ void View<R>::filter(std::size_t f) {
   set_ends(f);
 }
 
-template <class R>
-void View<R>::set_values(std::size_t f, const std::uint64_t* keep) {
+void View::set_values(std::size_t f, const std::uint64_t* keep) {
   if (data_->loss.unit()) return;
   const LossModel& loss = data_->loss;
   const std::vector<std::int32_t>& source =
@@ -219,9 +216,8 @@ void View<R>::set_values(std::size_t f, const std::uint64_t* keep) {
     set_label_sums(f, to, loss.wide.data());
 }
 
-template <class R>
 template <class T>
-void View<R>::set_label_sums(std::size_t f, const std::int32_t* kinds, const T* table) {
+void View::set_label_sums(std::size_t f, const std::int32_t* kinds, const T* table) {
   LabelScan<T> scan{};
   scan.kind = kinds;
   scan.table = table;
@@ -233,8 +229,7 @@ void View<R>::set_label_sums(std::size_t f, const std::int32_t* kinds, const T* 
   label_blocks(data_->kernels, scan, sums);
 }
 
-template <class R>
-void View<R>::set_signed_sums(std::size_t f, const std::int32_t* to) {
+void View::set_signed_sums(std::size_t f, const std::int32_t* to) {
   std::int32_t* sum = block_sum_[f].reserve(words_);
   std::int32_t* up = block_up_[f].reserve(words_);
   for (std::size_t w = 0; w < words_; ++w) {
@@ -246,8 +241,7 @@ void View<R>::set_signed_sums(std::size_t f, const std::int32_t* to) {
   }
 }
 
-template <class R>
-void View<R>::set_columns() {
+void View::set_columns() {
   const std::size_t stride = data_->column_stride();
   if (stride == 0) return;
   std::uint64_t* columns = columns_.reserve((words_ + 1) * stride);
@@ -262,8 +256,7 @@ void View<R>::set_columns() {
   }
 }
 
-template <class R>
-void View<R>::set_classes_from_labels(std::size_t f) {
+void View::set_classes_from_labels(std::size_t f) {
   if (stride_ == 0) return;
   const std::size_t stride = static_cast<std::size_t>(stride_);
   std::uint64_t* classes = classes_[f].reserve((words_ + 1) * stride);
@@ -279,19 +272,20 @@ void View<R>::set_classes_from_labels(std::size_t f) {
   }
 }
 
-template <class R>
-void View<R>::set_ends(std::size_t f) {
+void View::set_ends(std::size_t f) {
   std::uint64_t* ends = ends_[f].reserve(words_);
-  const R* ranks = sorted(f);
-  changes(data_->kernels, ranks, words_, ends);
+  const Ranks ranks = sorted(f);
+  if (ranks.is_narrow())
+    data_->kernels.changes16(ranks.narrow(), words_, ends);
+  else
+    data_->kernels.changes32(ranks.wide(), words_, ends);
   ends[words_ - 1] &= low_bits(rows_ - 1 - (words_ - 1) * kBlock);
   if (!data_->allowed_upto[f].empty()) keep_allowed_ends(f, ends, ranks);
   words_to_cut_[f] = words_;
   while (words_to_cut_[f] > 0 && ends[words_to_cut_[f] - 1] == 0) --words_to_cut_[f];
 }
 
-template <class R>
-void View<R>::keep_allowed_ends(std::size_t f, std::uint64_t* ends, const R* ranks) const {
+void View::keep_allowed_ends(std::size_t f, std::uint64_t* ends, Ranks ranks) const {
   for (std::size_t w = 0; w < words_; ++w)
     for (std::uint64_t bits = ends[w]; bits; bits &= bits - 1) {
       const std::size_t i = w * kBlock + static_cast<std::size_t>(__builtin_ctzll(bits));

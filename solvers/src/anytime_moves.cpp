@@ -1,6 +1,4 @@
 // Moves of the anytime search: a subtree in place of another.
-#pragma once
-
 #include <algorithm>
 #include <cmath>
 
@@ -11,8 +9,7 @@ namespace odt {
 // The best cut for the two subtrees as they are: rows are sent to the one that loses less on them,
 // as far as one cut can. What is below is not looked at: it may break a rule, and has the values of
 // before (see `measure`).
-template <class R>
-Grown::Ptr Anytime<R>::recut(View<R>& view, const Place& at, const Grown::Ptr& tree) {
+Grown::Ptr Anytime::recut(View& view, const Place& at, const Grown::Ptr& tree) {
   const std::size_t rows = view.rows();
   std::vector<Loss> gain(p_.rows, 0);  // of going left
   const std::uint32_t* tested = p_.ranks(static_cast<std::size_t>(tree->feature));
@@ -54,8 +51,7 @@ Grown::Ptr Anytime<R>::recut(View<R>& view, const Place& at, const Grown::Ptr& t
 }
 
 // The same upper cuts with the best bottoms, then better cuts for these, as long as that helps.
-template <class R>
-Grown::Ptr Anytime<R>::polish(View<R>& view, const Place& at, const Grown::Ptr& tree) {
+Grown::Ptr Anytime::polish(View& view, const Place& at, const Grown::Ptr& tree) {
   if (at.depth <= 2) {
     const Grown::Ptr found =
         bottom(view, at, tree->value, {Impurity::gini, static_cast<std::size_t>(-1), 0});
@@ -68,7 +64,7 @@ Grown::Ptr Anytime<R>::polish(View<R>& view, const Place& at, const Grown::Ptr& 
     const Place next = below(at, cut.feature);
     Grown::Ptr side[2];
     for (int s = 0; s < 2; ++s) {
-      View<R>& part = child(at, cut.feature, cut.bound, s == 0);
+      View& part = child(at, cut.feature, cut.bound, s == 0);
       const Grown::Ptr& old = s == 0 ? cut_anew->left : cut_anew->right;
       // After a new cut the rows below are others: what the old subtree loses on them is counted
       // anew.
@@ -85,28 +81,23 @@ Grown::Ptr Anytime<R>::polish(View<R>& view, const Place& at, const Grown::Ptr& 
   return now;
 }
 
-template <class R>
-Grown::Ptr Anytime<R>::settled(const Grown& tree) {
+Grown::Ptr Anytime::settled(const Grown& tree) {
   auto same = std::make_shared<Grown>(tree);
   same->settled = true;
   return same;
 }
 
 // The best subtree of depth three, for nodes of that height.
-template <class R>
-Grown::Ptr Anytime<R>::exact_three(View<R>& view, const Place& at, const Grown::Ptr& tree) {
+Grown::Ptr Anytime::exact_three(View& view, const Place& at, const Grown::Ptr& tree) {
   const Sketch& found = sketch(view, at, 0, tree->value);
   const Grown::Ptr& best = found.tree && found.tree->value < tree->value ? found.tree : tree;
   return found.solved() ? settled(*best) : best;
 }
 
-template <class R>
-typename Anytime<R>::Cut Anytime<R>::shifted(View<R>& view, std::size_t feature,
-                                             std::uint32_t bound) {
+Anytime::Cut Anytime::shifted(View& view, std::size_t feature, std::uint32_t bound) {
   const std::size_t rows = view.rows();
-  const R* sorted = view.sorted(feature);
-  const auto here = static_cast<std::int32_t>(
-      std::lower_bound(sorted, sorted + rows, static_cast<R>(bound)) - sorted);
+  const Ranks sorted = view.sorted(feature);
+  const auto here = static_cast<std::int32_t>(sorted.below(bound, rows));
   const double reach = std::exp(dice_.real() * std::log(static_cast<double>(rows)));
   const std::int32_t step =
       std::max<std::int32_t>(1, static_cast<std::int32_t>(reach)) * (dice_.real() < 0.5 ? -1 : 1);
@@ -122,8 +113,7 @@ typename Anytime<R>::Cut Anytime<R>::shifted(View<R>& view, std::size_t feature,
 
 // Moves inside a new subtree, for as long as they bring it nearer to the value of the old one: that
 // has had such moves.
-template <class R>
-Grown::Ptr Anytime<R>::catch_up(View<R>& view, const Place& at, Grown::Ptr tree, Loss value) {
+Grown::Ptr Anytime::catch_up(View& view, const Place& at, Grown::Ptr tree, Loss value) {
   nested_ = true;
   const int moves = 2 << (at.depth - 3);
   for (bool nearer = true; nearer && tree->value > value;) {
@@ -141,8 +131,7 @@ Grown::Ptr Anytime<R>::catch_up(View<R>& view, const Place& at, Grown::Ptr tree,
 }
 
 // A new subtree in place of one: another cut, and below it what can be reached.
-template <class R>
-Grown::Ptr Anytime<R>::replace_far(View<R>& view, const Place& at, const Grown::Ptr& tree) {
+Grown::Ptr Anytime::replace_far(View& view, const Place& at, const Grown::Ptr& tree) {
   if (at.depth == 4) return climb(view, at, tree);
   const double part = 0.1 * std::floor(5 * dice_.real());
   Cut cut{0, 0, 0};
@@ -160,8 +149,7 @@ Grown::Ptr Anytime<R>::replace_far(View<R>& view, const Place& at, const Grown::
 }
 
 // The first cuts to shift at a node of height four: at first those of trees of depth three.
-template <class R>
-std::vector<typename Anytime<R>::FirstCut>& Anytime<R>::first_cuts(View<R>& view, const Place& at) {
+std::vector<Anytime::FirstCut>& Anytime::first_cuts(View& view, const Place& at) {
   const std::vector<Cut>& met = sketch(view, at, 0.1, kInfinite).cuts;
   std::vector<FirstCut>& known = sketches_[key_of(view, at)].first;
   if (known.empty())
@@ -171,8 +159,7 @@ std::vector<typename Anytime<R>::FirstCut>& Anytime<R>::first_cuts(View<R>& view
 
 // A tree of depth four in place of one. Of each feature the best first cut so far is remembered,
 // and shifted once all have been tried. The sides are sketched, and solved where that is promising.
-template <class R>
-Grown::Ptr Anytime<R>::climb(View<R>& view, const Place& at, const Grown::Ptr& tree) {
+Grown::Ptr Anytime::climb(View& view, const Place& at, const Grown::Ptr& tree) {
   std::vector<FirstCut>& known = first_cuts(view, at);
   if (known.empty()) return tree;
   Loss upper = tree->value + tree->value / 8 + 1;
@@ -205,8 +192,7 @@ Grown::Ptr Anytime<R>::climb(View<R>& view, const Place& at, const Grown::Ptr& t
 }
 
 // A feature's first cut, if it is better than the one known; the best feature comes first.
-template <class R>
-void Anytime<R>::remember(std::vector<FirstCut>& known, const Cut& cut, Loss value) {
+void Anytime::remember(std::vector<FirstCut>& known, const Cut& cut, Loss value) {
   for (FirstCut& one : known)
     if (one.feature == cut.feature && one.value > value) one = {cut.feature, cut.bound, value};
   std::stable_sort(known.begin(), known.end(),
@@ -215,8 +201,7 @@ void Anytime<R>::remember(std::vector<FirstCut>& known, const Cut& cut, Loss val
 
 // A new subtree in place of one: another cut, and below it old subtrees polished, new ones grown or
 // looked for.
-template <class R>
-Grown::Ptr Anytime<R>::replace(View<R>& view, const Place& at, const Grown::Ptr& tree) {
+Grown::Ptr Anytime::replace(View& view, const Place& at, const Grown::Ptr& tree) {
   Cut cut{0, 0, 0};
   if (tree->feature >= 0 && dice_.real() < 0.5) {
     cut = shifted(view, static_cast<std::size_t>(tree->feature), tree->bound);
@@ -239,7 +224,7 @@ Grown::Ptr Anytime<R>::replace(View<R>& view, const Place& at, const Grown::Ptr&
   const Loss upper = tree->value + slack - price;
   Grown::Ptr side[2];
   for (int s = 0; s < 2; ++s) {
-    View<R>& part = child(at, cut.feature, cut.bound, s == 0);
+    View& part = child(at, cut.feature, cut.bound, s == 0);
     if (part.rows() == 0) return tree;
     const double way = dice_.real();
     const bool old = tree->feature >= 0 && way < 0.4;
@@ -263,8 +248,7 @@ Grown::Ptr Anytime<R>::replace(View<R>& view, const Place& at, const Grown::Ptr&
 
 // Goes down to a node of the wanted height, to the child that loses more with the better chance,
 // and replaces its subtree.
-template <class R>
-Grown::Ptr Anytime<R>::move(View<R>& view, const Place& at, const Grown::Ptr& tree, int height) {
+Grown::Ptr Anytime::move(View& view, const Place& at, const Grown::Ptr& tree, int height) {
   if (at.depth <= height || tree->feature < 0) {
     if (tree->value <= price_) return tree;
     if (tree->settled) return tree;
@@ -282,7 +266,7 @@ Grown::Ptr Anytime<R>::move(View<R>& view, const Place& at, const Grown::Ptr& tr
       static_cast<double>(tree->right->value - price_ * tree->right->leaves) + 0.01};
   const int s = dice_.real() * (lost[0] + lost[1]) < lost[0] ? 0 : 1;
   const Cut cut{0, static_cast<std::size_t>(tree->feature), tree->bound};
-  View<R>& part = child(at, cut.feature, cut.bound, s == 0);
+  View& part = child(at, cut.feature, cut.bound, s == 0);
   const Grown::Ptr& old = s == 0 ? tree->left : tree->right;
   const Grown::Ptr made = move(part, below(at, cut.feature), old, height);
   if (made == old) return tree;
@@ -291,8 +275,7 @@ Grown::Ptr Anytime<R>::move(View<R>& view, const Place& at, const Grown::Ptr& tr
 }
 
 // The best tree that tests the column that must be tested by one split in place of a subtree.
-template <class R>
-Grown::Ptr Anytime<R>::forced(View<R>& view, const Place& at, const Grown::Ptr& tree) {
+Grown::Ptr Anytime::forced(View& view, const Place& at, const Grown::Ptr& tree) {
   if (at.depth == 0) return nullptr;
   Grown::Ptr best = stump(view, at, true);
   if (tree->feature < 0) return best;

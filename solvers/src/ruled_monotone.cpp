@@ -6,9 +6,7 @@
 // both are searched: a side anew under one limit more. A case is closed when no tangled pair is
 // left whose values would be of use. Each limit rules out the pair that asked for it, and points
 // are of finitely many, so cases end.
-#pragma once
-
-#include "odt/ruled_impl.hpp"
+#include "odt/ruled_search.hpp"
 
 namespace odt {
 
@@ -16,16 +14,13 @@ namespace odt {
 // that were apart may come to meet. Not so in two levels: below a split of the ruled column two
 // thresholds are to be kept in order, one of both orders (both would ask for labels in a circle),
 // and rows inside a gap can all go where the threshold moves away from the other one.
-template <class R>
-bool RuledSearch<R>::deletion_at(int level, int depth) const {
+bool RuledSearch::deletion_at(int level, int depth) const {
   return w_.deletion &&
          (!monotone_ || (p_.steady && depth <= 3 && monotone_->limits(level).empty()));
 }
 
 // Whether a sub-tree of these values would be kept.
-template <class R>
-bool RuledSearch<R>::of_use(int level, const Entry& e, const Loss* values,
-                            const Front& front) const {
+bool RuledSearch::of_use(int level, const Entry& e, const Loss* values, const Front& front) const {
   if (e.facts & w_.forbidden) return false;
   // Where a tree was missed, what counts no less is searched again anyway.
   if (level == 0)
@@ -36,11 +31,10 @@ bool RuledSearch<R>::of_use(int level, const Entry& e, const Loss* values,
 
 // Offers the pairs of a case. Whether one is tangled that would be of use otherwise: the first
 // such.
-template <class R>
-bool RuledSearch<R>::untangled(int level, std::uint64_t facts, Loss room, Loss price,
-                               const Monotone::Meeting& here, const Entry& split, const Case& c,
-                               Front& front, Monotone::Regions regions[2],
-                               std::vector<Monotone::Tangle>& tangles) {
+bool RuledSearch::untangled(int level, std::uint64_t facts, Loss room, Loss price,
+                            const Monotone::Meeting& here, const Entry& split, const Case& c,
+                            Front& front, Monotone::Regions regions[2],
+                            std::vector<Monotone::Tangle>& tangles) {
   Level& level_ = at(level);
   const std::uint64_t own = monotone_->facts_of(here.feature);
   std::vector<Monotone::Regions> of[2];
@@ -97,10 +91,9 @@ bool RuledSearch<R>::untangled(int level, std::uint64_t facts, Loss room, Loss p
   return true;
 }
 
-template <class R>
-void RuledSearch<R>::untangle(View<R>& view, int level, int depth, int next, std::size_t f,
-                              std::uint32_t bound, std::uint64_t facts, Loss room, Loss price,
-                              Front& front) {
+void RuledSearch::untangle(View& view, int level, int depth, int next, std::size_t f,
+                           std::uint32_t bound, std::uint64_t facts, Loss room, Loss price,
+                           Front& front) {
   Level& here = at(level);
   const Monotone::Meeting meeting = monotone_->meeting(level);
   const std::vector<std::uint32_t> rows(view.order(0), view.order(0) + view.rows());

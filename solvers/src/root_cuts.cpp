@@ -1,25 +1,16 @@
-#pragma once
-
 #include <stdexcept>
 
 #include "odt/elsewhere.hpp"
-#include "odt/search_impl.hpp"
 
 namespace odt {
 
-// A pair array costs its rows times the width of a rank; beyond this much, children gather instead.
-template <class R>
-bool pairs_fit(const Dataset& data, std::size_t memory_limit) {
-  const std::size_t limit = memory_limit ? memory_limit : std::size_t{1} << 28;
-  return data.features() * data.features() * data.rows() * sizeof(R) * 3 <= limit;
-}
+namespace {
 
-template <class R>
 class RootCutsOf final : public RootCuts {
  public:
   RootCutsOf(const Dataset& data, Control& control, std::size_t memory)
       : data_(data), control_(control), search_(control, memory) {
-    view_.make_root(data, pairs_fit<R>(data, control.options().memory_limit));
+    view_.make_root(data, pairs_fit(data, control.options().memory_limit));
   }
 
   RemoteValue evaluate(const RemoteCut& cut) override {
@@ -27,7 +18,7 @@ class RootCutsOf final : public RootCuts {
     const std::uint64_t began = Control::own_work();
     search_.counters = Counters{};
     const Ask ask{data_.problem.leaf_rows, data_.problem.must >= 0, 0};
-    Branch<R> node(search_, view_, 0, cut.shape, cut.best, 0, ask);
+    Branch node(search_, view_, 0, cut.shape, cut.best, 0, ask);
     if (!node.resume(cut.low, cut.high, cut.division))
       throw std::invalid_argument("a cut of another problem");
     node.set_cutoff(cut.cutoff);
@@ -52,13 +43,14 @@ class RootCutsOf final : public RootCuts {
 
   const Dataset& data_;
   Control& control_;
-  Search<R> search_;
-  View<R> view_;
+  Search search_;
+  View view_;
 };
 
-template <class R>
+}  // namespace
+
 std::unique_ptr<RootCuts> root_cuts(const Dataset& data, Control& control, std::size_t memory) {
-  return std::make_unique<RootCutsOf<R>>(data, control, memory);
+  return std::make_unique<RootCutsOf>(data, control, memory);
 }
 
 }  // namespace odt

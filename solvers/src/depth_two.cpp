@@ -1,11 +1,8 @@
-#pragma once
-
 #include "odt/depth_two.hpp"
 
 namespace odt {
 
-template <class R>
-int DepthTwo<R>::new_record() {
+int DepthTwo::new_record() {
   if (record_count_ == static_cast<int>(records_.size())) records_.emplace_back();
   Record& record = records_[static_cast<std::size_t>(record_count_)];
   for (Floors* floors : {&record.any, &record.large}) {
@@ -17,8 +14,7 @@ int DepthTwo<R>::new_record() {
   return record_count_++;
 }
 
-template <class R>
-void DepthTwo<R>::begin(View<R>& view) {
+void DepthTwo::begin(View& view) {
   data_ = &view.data();
   p_ = view.features();
   labels_ = data_->loss.labels;
@@ -31,8 +27,7 @@ void DepthTwo<R>::begin(View<R>& view) {
   record_count_ = 0;
 }
 
-template <class R>
-const typename DepthTwo<R>::Open& DepthTwo<R>::open(int state, bool must) {
+const DepthTwo::Open& DepthTwo::open(int state, bool must) {
   const Problem& p = data_->problem;
   if (open_for_ != data_) {
     for (auto& of : open_) of = std::vector<Open>(static_cast<std::size_t>(p.states()));
@@ -54,8 +49,7 @@ const typename DepthTwo<R>::Open& DepthTwo<R>::open(int state, bool must) {
 }
 
 // All rows on one side: the records of both outermost "cuts", shared by every outer feature.
-template <class R>
-void DepthTwo<R>::whole(View<R>& view, Ask ask) {
+void DepthTwo::whole(View& view, Ask ask) {
   new_record();
   const int at_start = new_record(), at_end = new_record();
   totals(view, 0, static_cast<std::int32_t>(view.rows()));
@@ -76,9 +70,8 @@ void DepthTwo<R>::whole(View<R>& view, Ask ask) {
   start.best_right = end.best_left;
 }
 
-template <class R>
-Loss DepthTwo<R>::whole(View<R>& view, Floors& floors, bool large, const Open& open, bool must,
-                        int& best_feature) {
+Loss DepthTwo::whole(View& view, Floors& floors, bool large, const Open& open, bool must,
+                     int& best_feature) {
   Loss best = must ? kInfinite : leaf_left_ - price_, none = -1;
   std::uint64_t* mask = mask_.data();
   if (!data_->columns.empty()) {
@@ -104,8 +97,7 @@ Loss DepthTwo<R>::whole(View<R>& view, Floors& floors, bool large, const Open& o
   return best;
 }
 
-template <class R>
-Outcome DepthTwo<R>::stump(View<R>& view, Loss upper, Ask ask) {
+Outcome DepthTwo::stump(View& view, Loss upper, Ask ask) {
   least_ = ask.least;
   begin(view);
   whole(view, ask);
@@ -118,9 +110,8 @@ Outcome DepthTwo<R>::stump(View<R>& view, Loss upper, Ask ask) {
 
 // Where the next scan may cut a side of so many rows, so that both of its leaves are large enough:
 // behind `least` of them and before as many.
-template <class R>
-void DepthTwo<R>::set_ends(View<R>& view, std::size_t inner, int side, const std::uint64_t* left,
-                           std::int32_t size) {
+void DepthTwo::set_ends(View& view, std::size_t inner, int side, const std::uint64_t* left,
+                        std::int32_t size) {
   std::uint64_t* ends = window_[side].data();
   std::fill(ends, ends + view.words(), 0);
   ends_[side] = ends;
@@ -139,27 +130,23 @@ void DepthTwo<R>::set_ends(View<R>& view, std::size_t inner, int side, const std
   ends[last] &= ~behind;
 }
 
-template <class R>
-bool DepthTwo<R>::may_cut(const View<R>& view, int side) const {
+bool DepthTwo::may_cut(const View& view, int side) const {
   return std::any_of(ends_[side], ends_[side] + view.words(),
                      [](std::uint64_t bits) { return bits != 0; });
 }
 
 // Bounds on splits by each feature: those of fewer rows and what the others lose at least, and
 // those of more less what these may lose.
-template <class R>
-void DepthTwo<R>::inherit(const std::vector<Loss>& fewer, const std::vector<Loss>& more, Loss lost,
-                          Loss apart, std::vector<Loss>& floor) const {
+void DepthTwo::inherit(const std::vector<Loss>& fewer, const std::vector<Loss>& more, Loss lost,
+                       Loss apart, std::vector<Loss>& floor) const {
   for (std::size_t f : data_->sorted) floor[f] = std::max(fewer[f] + lost, more[f] - apart);
 }
 
 // Optimal losses of both sides of a cut. Inner features whose bounds, inherited from the interval's
 // ends, cannot improve either side are skipped.
-template <class R>
-typename DepthTwo<R>::Values DepthTwo<R>::evaluate(View<R>& view, std::size_t outer,
-                                                   std::int32_t cut, const Interval& around,
-                                                   const Inner& inner, int state, Loss upper,
-                                                   int& record_index) {
+DepthTwo::Values DepthTwo::evaluate(View& view, std::size_t outer, std::int32_t cut,
+                                    const Interval& around, const Inner& inner, int state,
+                                    Loss upper, int& record_index) {
   record_index = new_record();
   Record& record = records_[static_cast<std::size_t>(record_index)];
   const Record& low = records_[static_cast<std::size_t>(around.low_record)];
@@ -167,7 +154,7 @@ typename DepthTwo<R>::Values DepthTwo<R>::evaluate(View<R>& view, std::size_t ou
   const RowWeights w = weights(view, outer);
   const Loss from_low = w.between(around.low, cut), from_high = w.between(cut, around.high);
   totals(view, outer, cut);
-  const R bound = static_cast<R>(view.sorted(outer)[cut - 1] + 1);
+  const std::uint32_t bound = view.sorted(outer)[cut - 1] + 1;
   const int first[4] = {low.best_left, low.best_right, high.best_left, high.best_right};
   const bool large = least_ > 1;
   const Loss lost_left = loses_ ? few_leaves_.lost(around.low, cut, kStump) : 0,
@@ -194,17 +181,16 @@ typename DepthTwo<R>::Values DepthTwo<R>::evaluate(View<R>& view, std::size_t ou
 
 // With leaves of a least size and not `large`, rows up to the ends of the interval count for it: so
 // the values bound those of all cuts on the way there.
-template <class R>
-typename DepthTwo<R>::Sides DepthTwo<R>::pass(View<R>& view, std::size_t outer, R bound,
-                                              const Interval& around, const Inner& inner, int state,
-                                              const int (&first)[4], bool large, Record& record) {
+DepthTwo::Sides DepthTwo::pass(View& view, std::size_t outer, std::uint32_t bound,
+                               const Interval& around, const Inner& inner, int state,
+                               const int (&first)[4], bool large, Record& record) {
   const std::int32_t rows = static_cast<std::int32_t>(view.rows());
   const bool wider = least_ > 1 && !large, windows = least_ > 1 || inner.must[0] || inner.must[1];
   const std::int32_t size[2] = {wider ? around.high : left_size_,
                                 wider ? rows - around.low : right_size_};
-  const R* sorted = view.sorted(outer);
-  const R wide[2] = {around.high == rows ? View<R>::kPad : sorted[around.high],
-                     around.low == 0 ? R{0} : sorted[around.low]};
+  const Ranks sorted = view.sorted(outer);
+  const std::uint32_t wide[2] = {around.high == rows ? View::kPad : sorted[around.high],
+                                 around.low == 0 ? 0 : sorted[around.low]};
   const Loss leaf[2] = {leaf_left_, leaf_right_};
   const Open* open[2];
   Loss best[2];
@@ -232,7 +218,7 @@ typename DepthTwo<R>::Sides DepthTwo<R>::pass(View<R>& view, std::size_t outer, 
       return;
     }
     Loss floor_left = 0, floor_right = 0;
-    const R* ranks = view.pair(outer, f);
+    const Ranks ranks = view.pair(outer, f);
     below(data_->kernels, ranks, windows ? view.words() : view.words_to_cut(f), bound, mask);
     ends_[0] = ends_[1] = view.ends(f);
     for (int s = 0; s < 2; ++s) {
@@ -269,28 +255,24 @@ typename DepthTwo<R>::Sides DepthTwo<R>::pass(View<R>& view, std::size_t outer, 
   return {value[0], value[1]};
 }
 
-template <class R>
-RowWeights DepthTwo<R>::weights(View<R>& view, std::size_t) {
+RowWeights DepthTwo::weights(View& view, std::size_t) {
   return RowWeights{data_->loss.unit() && !view.idle() ? nullptr : upto_.data(), each_};
 }
 
 // The admissible cut nearest to the hint or, without one, to the middle; -1 if there is none.
-template <class R>
-std::int32_t DepthTwo<R>::pick(View<R>& view, std::size_t outer, const OpenCuts& open,
-                               const Hint* hint) const {
+std::int32_t DepthTwo::pick(View& view, std::size_t outer, const OpenCuts& open,
+                            const Hint* hint) const {
   std::int32_t want = open.first + (open.last - open.first) / 2;
   if (hint) {
-    const R* sorted = view.sorted(outer);
-    want = static_cast<std::int32_t>(
-        std::lower_bound(sorted, sorted + view.rows(), static_cast<R>(hint->bound)) - sorted);
+    const Ranks sorted = view.sorted(outer);
+    want = static_cast<std::int32_t>(sorted.below(hint->bound, view.rows()));
     want = std::max(open.first, std::min(open.last, want));
   }
   return nearest_cut(view.ends(outer), want, open.first, open.last);
 }
 
 // Worst losses of the rows below each cut of a feature.
-template <class R>
-void DepthTwo<R>::set_upto(View<R>& view, std::size_t outer) {
+void DepthTwo::set_upto(View& view, std::size_t outer) {
   if (view.idle()) {
     upto_.resize(view.rows() + 1);
     upto_[0] = 0;
@@ -305,8 +287,7 @@ void DepthTwo<R>::set_upto(View<R>& view, std::size_t outer) {
   }
 }
 
-template <class R>
-Loss DepthTwo<R>::load(const View<R>& view) {
+Loss DepthTwo::load(const View& view) {
   const LossModel& loss = view.data().loss;
   if (loss.unit()) return loss.each * static_cast<Loss>(view.rows());
   Loss all = 0;
@@ -315,19 +296,18 @@ Loss DepthTwo<R>::load(const View<R>& view) {
 }
 
 // The cuts of a neighbour, with what they say of this view.
-template <class R>
-void DepthTwo<R>::take_over(View<R>& view, std::size_t outer, const KnownCuts& from, bool fewer,
-                            const RowWeights& w, std::vector<KnownCut>& cuts) const {
+void DepthTwo::take_over(View& view, std::size_t outer, const KnownCuts& from, bool fewer,
+                         const RowWeights& w, std::vector<KnownCut>& cuts) const {
   const std::int32_t rows = static_cast<std::int32_t>(view.rows()),
                      apart = std::abs(rows - from.rows);
-  const R* sorted = view.sorted(outer);
+  const Ranks sorted = view.sorted(outer);
   for (std::uint32_t i = from.of[outer].first; i < from.of[outer].second; ++i) {
     const KnownCuts::Kept& kept = from.cuts[i];
     KnownCut known{kept.bound, kept.rows_left, kept.left, kept.right, kept.load_left};
     const std::int32_t first = fewer ? known.rows_left : std::max(0, known.rows_left - apart),
                        last = fewer ? known.rows_left + apart : std::min(rows, known.rows_left);
     const std::int32_t cut = static_cast<std::int32_t>(
-        std::lower_bound(sorted + first, sorted + last, static_cast<R>(known.bound)) - sorted);
+        sorted.below(known.bound, static_cast<std::size_t>(last), static_cast<std::size_t>(first)));
     if (cut == 0 || cut == rows) continue;
     if (!fewer) {
       known.left -= known.load_left - w.between(0, cut);
@@ -341,8 +321,7 @@ void DepthTwo<R>::take_over(View<R>& view, std::size_t outer, const KnownCuts& f
 
 // The intervals that neighbours leave open come on the stack. A cut that they do not close is no
 // end of one.
-template <class R>
-void DepthTwo<R>::stack_known(View<R>& view, std::size_t outer, Loss best, const RowWeights& w) {
+void DepthTwo::stack_known(View& view, std::size_t outer, Loss best, const RowWeights& w) {
   const std::int32_t rows = static_cast<std::int32_t>(view.rows());
   std::vector<KnownCut>&cuts = known_[0], &more = known_[1];
   cuts.clear();
@@ -374,8 +353,7 @@ void DepthTwo<R>::stack_known(View<R>& view, std::size_t outer, Loss best, const
   if (interval_bound(rest, w) < best) stack_.push_back(rest);
 }
 
-template <class R>
-void DepthTwo<R>::keep_known(View<R>& view, std::size_t outer, Loss best, const RowWeights& w) {
+void DepthTwo::keep_known(View& view, std::size_t outer, Loss best, const RowWeights& w) {
   std::sort(closed_.begin(), closed_.end(),
             [](const KnownCut& a, const KnownCut& b) { return a.bound < b.bound; });
   KnownCuts& found = *near_.found;
@@ -399,9 +377,8 @@ void DepthTwo<R>::keep_known(View<R>& view, std::size_t outer, Loss best, const 
   found.of[outer] = {first, static_cast<std::uint32_t>(found.cuts.size())};
 }
 
-template <class R>
-void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, const Inner& inner, int state,
-                                 Loss& best, Loss lower, Hint& found, const Hint* hint) {
+void DepthTwo::search_feature(View& view, std::size_t outer, const Inner& inner, int state,
+                              Loss& best, Loss lower, Hint& found, const Hint* hint) {
   const std::int32_t rows = static_cast<std::int32_t>(view.rows());
   set_upto(view, outer);
   const RowWeights w = weights(view, outer);
@@ -452,9 +429,7 @@ void DepthTwo<R>::search_feature(View<R>& view, std::size_t outer, const Inner& 
 }
 
 // One or both sides split again; if a column must be tested below the cut, either side does.
-template <class R>
-std::vector<typename DepthTwo<R>::Inner> DepthTwo<R>::inner_kinds(const Shape& shape,
-                                                                  bool must) const {
+std::vector<DepthTwo::Inner> DepthTwo::inner_kinds(const Shape& shape, bool must) const {
   std::vector<Inner> kinds;
   for (int a = 0; a < (shape.leaves >= 4 ? 1 : 2); ++a) {
     Inner inner;
@@ -470,9 +445,8 @@ std::vector<typename DepthTwo<R>::Inner> DepthTwo<R>::inner_kinds(const Shape& s
   return kinds;
 }
 
-template <class R>
-Outcome DepthTwo<R>::solve(View<R>& view, Shape shape, Loss upper, Loss lower, Ask ask,
-                           const Hint* hints, int hint_count, const Neighbours& near) {
+Outcome DepthTwo::solve(View& view, Shape shape, Loss upper, Loss lower, Ask ask, const Hint* hints,
+                        int hint_count, const Neighbours& near) {
   least_ = ask.least;
   begin(view);
   ++counters_.depth_two;
@@ -526,18 +500,16 @@ Outcome DepthTwo<R>::solve(View<R>& view, Shape shape, Loss upper, Loss lower, A
   return out;
 }
 
-template <class R>
-Plan DepthTwo<R>::plan_of(const Hint& found, const Inner& inner) {
+Plan DepthTwo::plan_of(const Hint& found, const Inner& inner) {
   const auto side = [&](int s) {
     return inner.split[s] ? Plan::stump(inner.must[s]) : Plan::leaf();
   };
   return Plan::split(found.feature, found.bound, side(0), side(1));
 }
 
-template <class R>
-Outcome DepthTwo<R>::sketch(View<R>& view, Shape shape, Loss upper, Ask ask,
-                            const std::vector<std::uint32_t>& first, std::size_t most,
-                            bool& complete) {
+Outcome DepthTwo::sketch(View& view, Shape shape, Loss upper, Ask ask,
+                         const std::vector<std::uint32_t>& first, std::size_t most,
+                         bool& complete) {
   least_ = ask.least;
   loses_ = false;
   begin(view);

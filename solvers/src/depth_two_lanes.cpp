@@ -1,16 +1,13 @@
 // Depth two by lanes: see cut_lanes.hpp.
-#pragma once
-
 #include "odt/depth_two.hpp"
 
 namespace odt {
 
-template <class R>
-bool DepthTwo<R>::suits_lanes(View<R>& view, Ask ask, Loss best) {
+bool DepthTwo::suits_lanes(View& view, Ask ask, Loss best) {
   if (ask.least > 1 || ask.must || view.idle()) return false;
   if (lanes_for_ != data_) {
     lanes_for_ = data_;
-    lanes_suit_ = CutLanes<R>::suits(*data_);
+    lanes_suit_ = CutLanes::suits(*data_);
   }
   if (!lanes_suit_) return false;
   std::int64_t weight = static_cast<std::int64_t>(view.rows());
@@ -22,9 +19,8 @@ bool DepthTwo<R>::suits_lanes(View<R>& view, Ask ask, Loss best) {
 
 // Cuts of the topmost intervals, as many as a pass takes: one of each at least, and more where many
 // are open.
-template <class R>
-void DepthTwo<R>::choose_cuts(View<R>& view, std::size_t outer, Loss best, const RowWeights& w,
-                              const Hint* hint) {
+void DepthTwo::choose_cuts(View& view, std::size_t outer, Loss best, const RowWeights& w,
+                           const Hint* hint) {
   const std::int32_t rows = static_cast<std::int32_t>(view.rows());
   const std::size_t room = lanes_.most_cuts();
   batch_.clear();
@@ -83,8 +79,7 @@ void DepthTwo<R>::choose_cuts(View<R>& view, std::size_t outer, Loss best, const
 }
 
 // The optimal losses of both sides of each cut.
-template <class R>
-void DepthTwo<R>::value_cuts(View<R>& view, std::size_t outer, const Inner& inner, int state) {
+void DepthTwo::value_cuts(View& view, std::size_t outer, const Inner& inner, int state) {
   const Open& open = this->open(state, false);
   lane_values_.clear();
   const auto value = [&](bool split, Loss leaf, Loss stump, Loss found) {
@@ -126,8 +121,7 @@ void DepthTwo<R>::value_cuts(View<R>& view, std::size_t outer, const Inner& inne
   control_.poll(view.rows() * p_ / 2);
 }
 
-template <class R>
-void DepthTwo<R>::value_cuts_by_totals(View<R>& view, std::size_t outer, const Open& open) {
+void DepthTwo::value_cuts_by_totals(View& view, std::size_t outer, const Open& open) {
   const bool unit = data_->loss.unit();
   lane_known_.resize(lane_cuts_.size());
   for (std::size_t c = 0; c < lane_cuts_.size(); ++c) {
@@ -141,16 +135,15 @@ void DepthTwo<R>::value_cuts_by_totals(View<R>& view, std::size_t outer, const O
     k.stump = {leaf_left_ - price_, leaf_right_ - price_};
     if (data_->columns.empty()) continue;
     std::uint64_t* mask = mask_.data();
-    below(data_->kernels, view.pair(outer, 0), view.words(),
-          static_cast<R>(view.sorted(outer)[at.cut - 1] + 1), mask);
+    below(data_->kernels, view.pair(outer, 0), view.words(), view.sorted(outer)[at.cut - 1] + 1,
+          mask);
     scan_columns(view, mask, false, open, open, k.stump.left, k.stump.right);
   }
   lanes_.scan(view, outer, open.feature, lane_cuts_);
 }
 
 // Rows of the positive class below each block of the outer feature.
-template <class R>
-void DepthTwo<R>::set_ones(View<R>& view, std::size_t outer) {
+void DepthTwo::set_ones(View& view, std::size_t outer) {
   lane_ones_.clear();
   if (!data_->loss.unit() || !data_->columns.empty()) return;
   const std::uint64_t* classes = view.classes(outer);
@@ -163,8 +156,7 @@ void DepthTwo<R>::set_ones(View<R>& view, std::size_t outer) {
 }
 
 // What is still open comes on the stack, the least bound on top.
-template <class R>
-void DepthTwo<R>::stack_lanes(Loss best, const RowWeights& w) {
+void DepthTwo::stack_lanes(Loss best, const RowWeights& w) {
   const std::size_t start = stack_.size();
   lane_bounds_.clear();
   const auto keep = [&](const Interval& i) {
@@ -198,9 +190,8 @@ void DepthTwo<R>::stack_lanes(Loss best, const RowWeights& w) {
   }
 }
 
-template <class R>
-void DepthTwo<R>::search_lanes(View<R>& view, std::size_t outer, const Inner& inner, int state,
-                               Loss& best, Loss lower, Hint& found, const Hint* hint) {
+void DepthTwo::search_lanes(View& view, std::size_t outer, const Inner& inner, int state,
+                            Loss& best, Loss lower, Hint& found, const Hint* hint) {
   const std::int32_t rows = static_cast<std::int32_t>(view.rows());
   set_upto(view, outer);
   const RowWeights w = weights(view, outer);

@@ -1,6 +1,6 @@
 // Leaves and stumps of the search under rules, and what is asked of the rows and columns of one
 // node.
-#pragma once
+#include "odt/ruled_search.hpp"
 
 #include <algorithm>
 
@@ -8,27 +8,23 @@ namespace odt {
 
 // Per row value, then per component the least that labels allow, then the least of the weighted
 // sum.
-template <class R>
-void RuledSearch<R>::totals(const View<R>& view, std::vector<Loss>& sums) const {
+void RuledSearch::totals(const View& view, std::vector<Loss>& sums) const {
   sums.assign(w_.width, 0);
   for (std::size_t i = 0; i < view.rows(); ++i) add(view.order(0)[i], sums.data());
 }
 
-template <class R>
-void RuledSearch<R>::add(std::uint32_t row, Loss* sums) const {
+void RuledSearch::add(std::uint32_t row, Loss* sums) const {
   const Loss* value = w_.table.data() + row * w_.width;
   for (std::size_t s = 0; s < w_.width; ++s) sums[s] += value[s];
 }
 
-template <class R>
-Loss RuledSearch<R>::leaf_value(const Loss* sums, std::size_t k, int label) const {
+Loss RuledSearch::leaf_value(const Loss* sums, std::size_t k, int label) const {
   const int s = p_.sum_of[k * w_.labels + static_cast<std::size_t>(label)];
   return p_.leaf[k] + (s < 0 ? 0 : sums[s]);
 }
 
 // The labels that the rules on leaves leave open.
-template <class R>
-void RuledSearch<R>::leaves(const Loss* sums, int state, std::vector<int>& labels) const {
+void RuledSearch::leaves(const Loss* sums, int state, std::vector<int>& labels) const {
   labels.clear();
   if (need(state) > 0) return;
   for (int c = 0; c < static_cast<int>(w_.labels); ++c) {
@@ -40,16 +36,14 @@ void RuledSearch<R>::leaves(const Loss* sums, int state, std::vector<int>& label
 }
 
 // Components whose bound cannot be met with these values, whatever the rest of the tree.
-template <class R>
-bool RuledSearch<R>::within(const Loss* values, const Loss* lowest) const {
+bool RuledSearch::within(const Loss* values, const Loss* lowest) const {
   for (std::size_t k = 0; k < w_.components; ++k)
     if (w_.slack[k] < kInfinite && values[k] - lowest[k] > w_.slack[k]) return false;
   return true;
 }
 
-template <class R>
-Loss RuledSearch<R>::split_values(const Loss* sums, int state, int column,
-                                  std::vector<Loss>& out) const {
+Loss RuledSearch::split_values(const Loss* sums, int state, int column,
+                               std::vector<Loss>& out) const {
   out.assign(w_.components, 0);
   Loss weighted = 0;
   for (std::size_t k = 0; k < w_.components; ++k) {
@@ -63,9 +57,7 @@ Loss RuledSearch<R>::split_values(const Loss* sums, int state, int column,
   return weighted;
 }
 
-template <class R>
-bool RuledSearch<R>::may_stand(std::size_t f, std::uint32_t low, std::uint32_t high,
-                               int level) const {
+bool RuledSearch::may_stand(std::size_t f, std::uint32_t low, std::uint32_t high, int level) const {
   if (!p_.missing_low.empty() && p_.missing_low[f] && low == 0) return false;
   if (!p_.missing_high.empty() && p_.missing_high[f] && high + 1 == p_.base.distinct[f])
     return false;
@@ -74,9 +66,8 @@ bool RuledSearch<R>::may_stand(std::size_t f, std::uint32_t low, std::uint32_t h
   return upto.empty() || upto[high] > upto[low];
 }
 
-template <class R>
-std::uint64_t RuledSearch<R>::facts_of(const View<R>& view, std::size_t f, std::uint32_t bound,
-                                       int level) {
+std::uint64_t RuledSearch::facts_of(const View& view, std::size_t f, std::uint32_t bound,
+                                    int level) {
   std::uint64_t facts = p_.split_facts[static_cast<std::size_t>(level) * w_.columns +
                                        static_cast<std::size_t>(p_.column[f])];
   if (p_.pairs.empty()) return facts;
@@ -92,8 +83,7 @@ std::uint64_t RuledSearch<R>::facts_of(const View<R>& view, std::size_t f, std::
   return facts;
 }
 
-template <class R>
-void RuledSearch<R>::offer_leaf(const Loss* sums, int label, Loss budget, Front& front) {
+void RuledSearch::offer_leaf(const Loss* sums, int label, Loss budget, Front& front) {
   std::vector<Loss> values(w_.components);
   Entry e;
   e.left = -1 - label;
@@ -106,8 +96,7 @@ void RuledSearch<R>::offer_leaf(const Loss* sums, int label, Loss budget, Front&
   if (e.weighted < budget && within(values.data(), sums + w_.sums)) front.offer(e, values.data());
 }
 
-template <class R>
-void RuledSearch<R>::stumps(View<R>& view, int level, int state, Loss budget, Front& front) {
+void RuledSearch::stumps(View& view, int level, int state, Loss budget, Front& front) {
   Level& here = at(level);
   for (std::size_t f = 0; f < view.features(); ++f) {
     const int column = p_.column[f];
@@ -145,9 +134,8 @@ void RuledSearch<R>::stumps(View<R>& view, int level, int state, Loss budget, Fr
 
 // Both leaves of a split behind position i of the feature's order, all labels that the rules leave
 // open.
-template <class R>
-void RuledSearch<R>::stump_at(View<R>& view, int level, int next, std::size_t f, std::size_t i,
-                              Loss price, Loss budget, Front& front) {
+void RuledSearch::stump_at(View& view, int level, int next, std::size_t f, std::size_t i,
+                           Loss price, Loss budget, Front& front) {
   Level& here = at(level);
   const std::uint32_t low = view.sorted(f)[i], high = view.sorted(f)[i + 1];
   if (!may_stand(f, low, high, level)) return;

@@ -1,12 +1,11 @@
 // The trees of a class, one by one: members of TreeGraph.
-#pragma once
+#include "odt/tree_graph.hpp"
 
 #include <algorithm>
 
 namespace odt {
 
-template <class R>
-const std::vector<GraphNode::Item>& TreeGraph<R>::list(GraphNode& n, std::size_t at) {
+const std::vector<GraphNode::Item>& TreeGraph::list(GraphNode& n, std::size_t at) {
   // Where sub-trees of one function count once, those that weigh less come first.
   for (std::size_t before = reduce_ ? 0 : at; before < at; ++before)
     if (!n.classes[before].listed) list(n, before);
@@ -23,59 +22,8 @@ const std::vector<GraphNode::Item>& TreeGraph<R>::list(GraphNode& n, std::size_t
   return c.items;
 }
 
-// Tells `found` of each tree of a class, until it answers false.
-template <class R>
-template <class Found>
-bool TreeGraph<R>::each(GraphNode& n, const Class& c, Found found) {
-  for (int label : n.labels)
-    if (leaf_key(n.totals, label) == c.key &&
-        !found({Item::leaf, static_cast<std::uint32_t>(label), 0, 0, 0, 0, 1, 0}))
-      return false;
-  for (std::size_t k = 0; k < n.stumps.size(); ++k)
-    if (n.stumps[k].key == c.key &&
-        !found({Item::stump, static_cast<std::uint32_t>(k), 0, 0, 0, 0, 2, 1}))
-      return false;
-  return each_pair(n, c, found);
-}
-
-template <class R>
-template <class Found>
-bool TreeGraph<R>::each_pair(GraphNode& n, const Class& c, Found found) {
-  for (std::size_t k = 0; k < n.splits.size(); ++k) {
-    const GraphNode::Split& split = n.splits[k];
-    GraphNode &left = *split.side[0], &right = *split.side[1];
-    const Loss sum = c.key.weight - split.own.weight;
-    for (std::size_t i = 0; i < left.classes.size(); ++i) {
-      const TreeKey& key = left.classes[i].key;
-      if (key.weight + right.least() > sum) break;
-      if (split.left_leaves > 0 && key.leaves != split.left_leaves) continue;
-      auto at = std::lower_bound(
-          right.classes.begin(), right.classes.end(), sum - key.weight,
-          [](const Class& other, Loss weight) { return other.key.weight < weight; });
-      for (; at != right.classes.end() && at->key.weight == sum - key.weight; ++at) {
-        if (!(joined(split.own, key, at->key) == c.key)) continue;
-        const std::size_t j = static_cast<std::size_t>(at - right.classes.begin());
-        const std::vector<Item>&ls = list(left, i), &rs = list(right, j);
-        for (std::size_t a = 0; a < ls.size(); ++a)
-          for (std::size_t b = 0; b < rs.size(); ++b) {
-            if (listing_.collapse && ls[a].kind == Item::leaf && rs[b].kind == Item::leaf &&
-                ls[a].which == rs[b].which)
-              continue;
-            if (!found({Item::pair, static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(i),
-                        static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(j),
-                        static_cast<std::uint32_t>(b), ls[a].leaves + rs[b].leaves,
-                        1 + std::max(ls[a].depth, rs[b].depth)}))
-              return false;
-          }
-      }
-    }
-  }
-  return true;
-}
-
 // Of sub-trees that compute one function keeps the best: a tree of another one is no better.
-template <class R>
-void TreeGraph<R>::keep_new(GraphNode& n, Class& c) {
+void TreeGraph::keep_new(GraphNode& n, Class& c) {
   std::stable_sort(c.items.begin(), c.items.end(), [](const Item& a, const Item& b) {
     return a.leaves != b.leaves ? a.leaves < b.leaves : a.depth < b.depth;
   });
@@ -87,16 +35,14 @@ void TreeGraph<R>::keep_new(GraphNode& n, Class& c) {
   c.items = std::move(kept);
 }
 
-template <class R>
-Tree TreeGraph<R>::tree_of(const GraphNode& n, const Item& item) const {
+Tree TreeGraph::tree_of(const GraphNode& n, const Item& item) const {
   Tree tree;
   build(n, item, tree);
   set_cuts(p_.base, tree);
   return tree;
 }
 
-template <class R>
-int TreeGraph<R>::build(const GraphNode& n, const Item& item, Tree& tree) const {
+int TreeGraph::build(const GraphNode& n, const Item& item, Tree& tree) const {
   const int at = static_cast<int>(tree.nodes.size());
   TreeNode made;
   tree.nodes.push_back(made);
@@ -128,15 +74,13 @@ int TreeGraph<R>::build(const GraphNode& n, const Item& item, Tree& tree) const 
 
 // ---- functions
 
-template <class R>
-int TreeGraph<R>::function_of(GraphNode& n, const Item& item) {
+int TreeGraph::function_of(GraphNode& n, const Item& item) {
   form_.clear();
   add_function(n, item);
   return functions_.of(form_);
 }
 
-template <class R>
-int TreeGraph<R>::add_function(GraphNode& n, const Item& item) {
+int TreeGraph::add_function(GraphNode& n, const Item& item) {
   const std::size_t at = form_.size();
   form_.emplace_back();
   const auto leaf = [&](int label) {
@@ -168,9 +112,8 @@ int TreeGraph<R>::add_function(GraphNode& n, const Item& item) {
 }
 
 // What of the feature space goes left at a split, and where missing cells go.
-template <class R>
-void TreeGraph<R>::place(const GraphNode& n, std::size_t f, std::uint32_t bound, int& region,
-                         bool& missing_left) {
+void TreeGraph::place(const GraphNode& n, std::size_t f, std::uint32_t bound, int& region,
+                      bool& missing_left) {
   const FunctionSpace& space = listing_.space;
   const std::uint32_t* rank = p_.base.ranks(f);
   int low = 0, high = 0;
@@ -206,8 +149,7 @@ void TreeGraph<R>::place(const GraphNode& n, std::size_t f, std::uint32_t bound,
 
 // ---- counts
 
-template <class R>
-std::vector<BigCount> TreeGraph<R>::without(int column) {
+std::vector<BigCount> TreeGraph::without(int column) {
   std::unordered_map<const GraphNode*, std::vector<BigCount>> known;
   const std::function<const std::vector<BigCount>&(const GraphNode&)> of =
       [&](const GraphNode& n) -> const std::vector<BigCount>& {

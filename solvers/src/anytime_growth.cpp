@@ -1,5 +1,3 @@
-#pragma once
-
 #include <algorithm>
 #include <cmath>
 
@@ -7,16 +5,14 @@
 
 namespace odt {
 
-template <class R>
-std::size_t Anytime<R>::KeyHash::operator()(const std::vector<R>& key) const {
+std::size_t Anytime::KeyHash::operator()(const std::vector<std::uint32_t>& key) const {
   std::uint64_t h = key.size();
-  for (R x : key) h = (h ^ x) * 0x9e3779b97f4a7c15ULL, h ^= h >> 29;
+  for (std::uint32_t x : key) h = (h ^ x) * 0x9e3779b97f4a7c15ULL, h ^= h >> 29;
   return static_cast<std::size_t>(h);
 }
 
-template <class R>
-Anytime<R>::Anytime(const Dataset& data, Control& control, Counters& counters, std::uint64_t seed,
-                    Told told)
+Anytime::Anytime(const Dataset& data, Control& control, Counters& counters, std::uint64_t seed,
+                 Told told)
     : data_(data),
       p_(data.problem),
       control_(control),
@@ -42,28 +38,24 @@ Anytime<R>::Anytime(const Dataset& data, Control& control, Counters& counters, s
   }
 }
 
-template <class R>
-double Anytime<R>::xlogx(double x) const {
+double Anytime::xlogx(double x) const {
   if (!xlogx_.empty()) return xlogx_[static_cast<std::size_t>(x + 0.5)];
   return x > 0 ? x * std::log(x) : 0;
 }
 
-template <class R>
-View<R>& Anytime<R>::child(const Place& at, std::size_t feature, std::uint32_t bound, bool left) {
+View& Anytime::child(const Place& at, std::size_t feature, std::uint32_t bound, bool left) {
   const std::size_t level = static_cast<std::size_t>(at.level) + 1;
-  View<R>& view = *views_[level];
-  view.make_child(*views_[level - 1], feature, static_cast<R>(bound), left);
+  View& view = *views_[level];
+  view.make_child(*views_[level - 1], feature, bound, left);
   control_.poll(view.rows() * p_.features / 32 + 1);
   return view;
 }
 
-template <class R>
-Place Anytime<R>::below(const Place& at, std::size_t feature) const {
+Place Anytime::below(const Place& at, std::size_t feature) const {
   return {at.level + 1, at.depth - 1, p_.after(at.state, feature)};
 }
 
-template <class R>
-Grown::Ptr Anytime<R>::leaf(View<R>& view, const Place&) {
+Grown::Ptr Anytime::leaf(View& view, const Place&) {
   const std::size_t labels = static_cast<std::size_t>(data_.loss.labels);
   auto tree = std::make_shared<Grown>();
   if (data_.loss.kind == LossKind::two_class) {
@@ -91,9 +83,8 @@ Grown::Ptr Anytime<R>::leaf(View<R>& view, const Place&) {
   return tree;
 }
 
-template <class R>
-Grown::Ptr Anytime<R>::join(const Cut& cut, const Grown::Ptr& left, const Grown::Ptr& right,
-                            Loss price) const {
+Grown::Ptr Anytime::join(const Cut& cut, const Grown::Ptr& left, const Grown::Ptr& right,
+                         Loss price) const {
   auto tree = std::make_shared<Grown>();
   tree->value = left->value + right->value + price;
   tree->price = price;
@@ -106,8 +97,7 @@ Grown::Ptr Anytime<R>::join(const Cut& cut, const Grown::Ptr& left, const Grown:
 }
 
 // The best tree of depth one; with `must` one that tests the column that must be tested, or none.
-template <class R>
-Grown::Ptr Anytime<R>::stump(View<R>& view, const Place& at, bool must) {
+Grown::Ptr Anytime::stump(View& view, const Place& at, bool must) {
   const Grown::Ptr one = must ? nullptr : leaf(view, at);
   if ((one && one->value <= price_) || at.depth == 0 ||
       static_cast<std::int32_t>(view.rows()) < 2 * least_)
@@ -168,14 +158,12 @@ Grown::Ptr Anytime<R>::stump(View<R>& view, const Place& at, bool must) {
   return join(cut, left, right);
 }
 
-template <class R>
-Grown::Ptr Anytime<R>::few_rows(View<R>& view, Loss upper) {
-  typename FewRows<R>::Tree found;
+Grown::Ptr Anytime::few_rows(View& view, Loss upper) {
+  FewRows::Tree found;
   return few_rows_.solve(view, upper, found) ? grown(found) : nullptr;
 }
 
-template <class R>
-Grown::Ptr Anytime<R>::grown(const BottomSplit& split) const {
+Grown::Ptr Anytime::grown(const BottomSplit& split) const {
   Grown::Ptr leaves[2];
   for (int s = 0; s < (split.feature < 0 ? 1 : 2); ++s) {
     auto leaf = std::make_shared<Grown>();
@@ -187,18 +175,9 @@ Grown::Ptr Anytime<R>::grown(const BottomSplit& split) const {
   return join({0, static_cast<std::size_t>(split.feature), split.bound}, leaves[0], leaves[1]);
 }
 
-template <class R>
-template <class Side>
-Grown::Ptr Anytime<R>::grown(const SplitOf<Side>& tree) const {
-  const Grown::Ptr left = grown(tree.side[0]);
-  if (tree.feature < 0) return left;
-  return join({0, static_cast<std::size_t>(tree.feature), tree.bound}, left, grown(tree.side[1]));
-}
-
-template <class R>
-Grown::Ptr Anytime<R>::scan_bottom(View<R>& view, const Place& at, Loss upper, std::size_t most,
-                                   bool& complete) {
-  if (FewRows<R>::suits(data_, view.rows())) {
+Grown::Ptr Anytime::scan_bottom(View& view, const Place& at, Loss upper, std::size_t most,
+                                bool& complete) {
+  if (FewRows::suits(data_, view.rows())) {
     complete = true;
     return few_rows(view, upper);
   }
@@ -212,36 +191,32 @@ Grown::Ptr Anytime<R>::scan_bottom(View<R>& view, const Place& at, Loss upper, s
 }
 
 // Two sets of rows with the same least and largest ranks are the same set: all rows within.
-template <class R>
-std::vector<R> Anytime<R>::key_of(View<R>& view, const Place& at) const {
-  std::vector<R> key;
+std::vector<std::uint32_t> Anytime::key_of(View& view, const Place& at) const {
+  std::vector<std::uint32_t> key;
   key.reserve(2 * p_.features + 2);
   for (std::size_t f = 0; f < p_.features; ++f) {
     key.push_back(view.sorted(f)[0]);
     key.push_back(view.sorted(f)[view.rows() - 1]);
   }
-  key.push_back(static_cast<R>(at.state & 0xffff));
-  key.push_back(static_cast<R>(at.state >> 16));
+  key.push_back(static_cast<std::uint32_t>(at.state & 0xffff));
+  key.push_back(static_cast<std::uint32_t>(at.state >> 16));
   return key;
 }
 
-template <class R>
-void Anytime<R>::forget() {
+void Anytime::forget() {
   memory_.clear();
   sketches_.clear();
   memory_bytes_ = 0;
 }
 
-template <class R>
-void Anytime<R>::spare_memory() {
+void Anytime::spare_memory() {
   constexpr std::size_t kMost = std::size_t{1} << 28;
   const std::size_t limit = control_.options().memory_limit;
   if (memory_bytes_ > (limit ? limit / 4 : kMost)) forget();
 }
 
 // A tree of depth two or less: by scans, as good as `how` says, or nothing below `upper`.
-template <class R>
-Grown::Ptr Anytime<R>::bottom(View<R>& view, const Place& at, Loss upper, const How& how) {
+Grown::Ptr Anytime::bottom(View& view, const Place& at, Loss upper, const How& how) {
   const Grown::Ptr one = leaf(view, at);
   const auto below_upper = [upper](const Grown::Ptr& tree) {
     return tree && tree->value < upper ? tree : nullptr;
@@ -249,14 +224,14 @@ Grown::Ptr Anytime<R>::bottom(View<R>& view, const Place& at, Loss upper, const 
   if (one->value <= price_ || at.depth == 0 || static_cast<std::int32_t>(view.rows()) < 2 * least_)
     return below_upper(one);
   if (at.depth == 1) return below_upper(stump(view, at));
-  const std::vector<R> key = key_of(view, at);
+  const std::vector<std::uint32_t> key = key_of(view, at);
   Remembered& known = memory_[key];
   if (known.most >= how.most && known.most > 0 &&
       ((known.tree && known.tree->value < known.upper) || upper <= known.upper)) {
     ++counters_.cache_hits;
     return below_upper(known.tree);
   }
-  if (known.most == 0) memory_bytes_ += key.size() * sizeof(R) + 600;
+  if (known.most == 0) memory_bytes_ += key.size() * sizeof key[0] + 600;
   bool complete = false;
   Grown::Ptr tree = scan_bottom(view, at, upper, how.most, complete);
   Remembered& entry = memory_[key];
@@ -270,8 +245,7 @@ Grown::Ptr Anytime<R>::bottom(View<R>& view, const Place& at, Loss upper, const 
 
 // The subtree of a plan on the rows of a view, with labels and losses; none where a leaf is too
 // small or a cut may not stand between the rows as they are now.
-template <class R>
-Grown::Ptr Anytime<R>::measure(View<R>& view, const Place& at, const Plan& plan, int node) {
+Grown::Ptr Anytime::measure(View& view, const Place& at, const Plan& plan, int node) {
   const PlanNode& n = plan.nodes[static_cast<std::size_t>(node)];
   if (n.feature < 0) {
     if (static_cast<std::int32_t>(view.rows()) < least_) return nullptr;
@@ -280,21 +254,20 @@ Grown::Ptr Anytime<R>::measure(View<R>& view, const Place& at, const Plan& plan,
   }
   const Cut cut{0, static_cast<std::size_t>(n.feature), n.bound};
   const Place next = below(at, cut.feature);
-  const R* sorted = view.sorted(cut.feature);
+  const Ranks sorted = view.sorted(cut.feature);
   // A cut beside all rows is none.
   if (sorted[0] >= cut.bound) return measure(view, at, plan, n.right);
   if (sorted[view.rows() - 1] < cut.bound) return measure(view, at, plan, n.left);
-  const R* above = std::lower_bound(sorted, sorted + view.rows(), static_cast<R>(cut.bound));
-  if (!data_.gap_allowed(cut.feature, above[-1], above[0])) return nullptr;
+  const std::size_t above = sorted.below(cut.bound, view.rows());
+  if (!data_.gap_allowed(cut.feature, sorted[above - 1], sorted[above])) return nullptr;
   const Grown::Ptr left = measure(child(at, cut.feature, cut.bound, true), next, plan, n.left);
   const Grown::Ptr right =
       left ? measure(child(at, cut.feature, cut.bound, false), next, plan, n.right) : nullptr;
   return right ? join(cut, left, right, split_price(view, at, cut.feature)) : nullptr;
 }
 
-template <class R>
-Grown::Ptr Anytime<R>::grow_below(View<R>& view, const Place& at, const Cut& cut, Loss upper,
-                                  const How& how) {
+Grown::Ptr Anytime::grow_below(View& view, const Place& at, const Cut& cut, Loss upper,
+                               const How& how) {
   const Loss price = split_price(view, at, cut.feature);
   const Grown::Ptr left = grow_side(view, at, cut, true, upper - price - price_, how);
   if (!left) return nullptr;
@@ -303,14 +276,12 @@ Grown::Ptr Anytime<R>::grow_below(View<R>& view, const Place& at, const Cut& cut
 }
 
 // Many sides have rows of one class: they need no view.
-template <class R>
-Grown::Ptr Anytime<R>::grow_side(View<R>& view, const Place& at, const Cut& cut, bool left,
-                                 Loss upper, const How& how) {
+Grown::Ptr Anytime::grow_side(View& view, const Place& at, const Cut& cut, bool left, Loss upper,
+                              const How& how) {
   if (data_.loss.kind == LossKind::two_class && plain()) {
-    const R* sorted = view.sorted(cut.feature);
+    const Ranks sorted = view.sorted(cut.feature);
     const std::size_t rows = view.rows();
-    const R* above = std::lower_bound(sorted, sorted + rows, static_cast<R>(cut.bound));
-    const std::size_t middle = static_cast<std::size_t>(above - sorted);
+    const std::size_t middle = sorted.below(cut.bound, rows);
     const std::size_t from = left ? 0 : middle, to = left ? middle : rows;
     const int label = only_class(view.classes(cut.feature), from, to);
     if (label >= 0) {
@@ -326,8 +297,7 @@ Grown::Ptr Anytime<R>::grow_side(View<R>& view, const Place& at, const Cut& cut,
 }
 
 // The class of some rows in the order of a feature, of two classes; -1 where there are both.
-template <class R>
-int Anytime<R>::only_class(const std::uint64_t* ones, std::size_t from, std::size_t to) {
+int Anytime::only_class(const std::uint64_t* ones, std::size_t from, std::size_t to) {
   bool some[2] = {false, false};
   for (std::size_t w = from / kBlock; w * kBlock < to; ++w) {
     std::uint64_t rows = valid_bits(to, w);
@@ -341,8 +311,7 @@ int Anytime<R>::only_class(const std::uint64_t* ones, std::size_t from, std::siz
 
 // A tree by the purest cuts, optimal (or nearly so) in its last two levels; nothing where it would
 // not be below `upper`.
-template <class R>
-Grown::Ptr Anytime<R>::grow(View<R>& view, const Place& at, Loss upper, const How& how) {
+Grown::Ptr Anytime::grow(View& view, const Place& at, Loss upper, const How& how) {
   if (at.depth <= (how.most > 0 ? 2 : 1)) return bottom(view, at, upper, how);
   const Grown::Ptr one = leaf(view, at);
   const Grown::Ptr fallback = one->value < upper ? one : nullptr;
@@ -357,9 +326,8 @@ Grown::Ptr Anytime<R>::grow(View<R>& view, const Place& at, Loss upper, const Ho
 
 // Of the purest cuts the one whose grown completion loses least, and so on below it; nothing where
 // that is far from `upper`.
-template <class R>
-Grown::Ptr Anytime<R>::look(View<R>& view, const Place& at, std::size_t segments, std::size_t width,
-                            std::size_t most, Loss upper) {
+Grown::Ptr Anytime::look(View& view, const Place& at, std::size_t segments, std::size_t width,
+                         std::size_t most, Loss upper) {
   const How how{Impurity::gini, most, 0};
   if (at.depth <= 2) return bottom(view, at, upper, how);
   const Grown::Ptr one = leaf(view, at);
@@ -397,8 +365,7 @@ Grown::Ptr Anytime<R>::look(View<R>& view, const Place& at, std::size_t segments
   return join(chosen, side[0], side[1], best->price);
 }
 
-template <class R>
-int Anytime<R>::predicted(const Grown& tree, std::uint32_t row) const {
+int Anytime::predicted(const Grown& tree, std::uint32_t row) const {
   const Grown* at = &tree;
   while (at->feature >= 0)
     at = p_.ranks(static_cast<std::size_t>(at->feature))[row] < at->bound ? at->left.get()
@@ -406,8 +373,7 @@ int Anytime<R>::predicted(const Grown& tree, std::uint32_t row) const {
   return at->label;
 }
 
-template <class R>
-void Anytime<R>::offer(const Grown::Ptr& tree) {
+void Anytime::offer(const Grown::Ptr& tree) {
   if (!tree || tree->value > best_value_) return;
   const bool better = tree->value < best_value_;
   best_ = tree;
@@ -415,27 +381,23 @@ void Anytime<R>::offer(const Grown::Ptr& tree) {
   if (better) told_(tree, tree->value);
 }
 
-template <class R>
-void Anytime<R>::adopt(const Plan& plan) {
-  offer(measure(*views_[0], top_, plan, 0));
-}
+void Anytime::adopt(const Plan& plan) { offer(measure(*views_[0], top_, plan, 0)); }
 
-template <class R>
-void Anytime<R>::begin(int depth) {
+void Anytime::begin(int depth) {
   began_ = Control::own_work();
   while (views_.size() < static_cast<std::size_t>(depth) + 2)
-    views_.push_back(std::make_unique<View<R>>());
+    views_.push_back(std::make_unique<View>());
   const std::size_t limit =
       control_.options().memory_limit ? control_.options().memory_limit / 4 : std::size_t{1} << 28;
-  views_[0]->make_root(data_, p_.features * p_.features * p_.rows * sizeof(R) * 3 <= limit, true);
+  views_[0]->make_root(data_, p_.features * p_.features * p_.rows * data_.rank_bytes() * 3 <= limit,
+                       true);
   top_ = {0, depth, 0};
 }
 
 // A leaf, and growth by purity, without and with the best trees of depth two at the bottom; with
 // `perfect` a tree without an error, where one grown has few.
-template <class R>
-void Anytime<R>::first_trees(Loss target, bool perfect) {
-  View<R>& root = *views_[0];
+void Anytime::first_trees(Loss target, bool perfect) {
+  View& root = *views_[0];
   const std::size_t cap = 2 * p_.features + 10, all = static_cast<std::size_t>(-1);
   offer(leaf(root, top_));
   if (top_.depth == 0) return;
@@ -454,13 +416,11 @@ void Anytime<R>::first_trees(Loss target, bool perfect) {
   if (top_.depth <= 2) offer(bottom(root, top_, limit(), {Impurity::gini, all, 0}));
 }
 
-template <class R>
-void Anytime<R>::look_ahead(std::size_t segments, std::size_t width, std::size_t most) {
+void Anytime::look_ahead(std::size_t segments, std::size_t width, std::size_t most) {
   offer(polish(*views_[0], top_, look(*views_[0], top_, segments, width, most, kInfinite)));
 }
 
-template <class R>
-void Anytime<R>::step() {
+void Anytime::step() {
   nested_ = false;
   // A node twice as high holds twice the rows: all heights get about the same time.
   int height = 3;
@@ -473,8 +433,7 @@ void Anytime<R>::step() {
 
 // What grows trees, then reaches, each closer than the one before, and moves for as long as all of
 // the reaches took.
-template <class R>
-void Anytime<R>::run(int depth, Loss target, const SharedBest* others) {
+void Anytime::run(int depth, Loss target, const SharedBest* others) {
   begin(depth);
   const auto done = [&] { return best_value_ <= target; };
   first_trees(target, true);
@@ -509,15 +468,13 @@ void Anytime<R>::run(int depth, Loss target, const SharedBest* others) {
 
 // The first reach of a deep tree takes long. That of one level less meets the same nodes, which are
 // remembered: so a deeper tree is told no later than a shallower one would be.
-template <class R>
-void Anytime<R>::reach_in_levels(Parts parts) {
+void Anytime::reach_in_levels(Parts parts) {
   for (int depth = 5; depth < top_.depth; ++depth)
     offer(reach(*views_[0], {top_.level, depth, top_.state}, parts, kInfinite));
 }
 
 // The proof gets most of the time where moves have found nothing for long, and little before them.
-template <class R>
-void Anytime<R>::share_turns(bool reaching, std::uint64_t improved_at) {
+void Anytime::share_turns(bool reaching, std::uint64_t improved_at) {
   // Trees of depth four are proven in a second or two where cells are so few.
   constexpr std::size_t kFewCells = std::size_t{1} << 13;
   if (!control_.turns) return;
@@ -529,8 +486,3 @@ void Anytime<R>::share_turns(bool reaching, std::uint64_t improved_at) {
 }
 
 }  // namespace odt
-
-#include "odt/anytime_cuts_impl.hpp"
-#include "odt/anytime_moves_impl.hpp"
-#include "odt/anytime_perfect_impl.hpp"
-#include "odt/anytime_reach_impl.hpp"

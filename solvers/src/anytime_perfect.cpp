@@ -1,7 +1,5 @@
 // Trees without an error, where a grown one has few: those that are worth it are found sooner by
 // a search for them than by one for better trees.
-#pragma once
-
 #include <algorithm>
 
 #include "odt/anytime.hpp"
@@ -10,14 +8,13 @@ namespace odt {
 
 // A grown tree with fewer errors than half the leaves that it may have is near enough to one
 // without. Ends after so much work.
-template <class R>
-void Anytime<R>::look_for_perfect() {
+void Anytime::look_for_perfect() {
   constexpr std::uint64_t kWork = 150000;
-  if (!sketches(*views_[0], top_) || !Perfect<R>::suits(data_)) return;
+  if (!sketches(*views_[0], top_) || !Perfect::suits(data_)) return;
   const Loss few = data_.loss.each * full_leaves(std::min(top_.depth, 20)) / 2;
   if (best_value_ <= 0 || best_value_ >= few) return;
   if (control_.turns) control_.turns->keep(control_.work() + 2 * kWork);
-  perfect_ = std::make_unique<Perfect<R>>(data_, control_);
+  perfect_ = std::make_unique<Perfect>(data_, control_);
   std::uint64_t end = spent() + kWork / 4;
   offer(mend(*views_[0], top_, best_, end));
   end = spent() + kWork;
@@ -26,9 +23,7 @@ void Anytime<R>::look_for_perfect() {
 }
 
 // The same tree, without errors at the lowest nodes where that can be had.
-template <class R>
-Grown::Ptr Anytime<R>::mend(View<R>& view, const Place& at, const Grown::Ptr& tree,
-                            std::uint64_t end) {
+Grown::Ptr Anytime::mend(View& view, const Place& at, const Grown::Ptr& tree, std::uint64_t end) {
   if (tree->value <= 0 || at.depth < 2 || spent() >= end) return tree;
   Grown::Ptr now = tree;
   if (tree->feature >= 0 && at.depth > 2) {
@@ -49,12 +44,11 @@ Grown::Ptr Anytime<R>::mend(View<R>& view, const Place& at, const Grown::Ptr& tr
 // the two features that are purest if cut well: that leaves as few rows as can be for the last
 // levels, where few are soon told apart. Where one side has no such tree, no wider one has, so that
 // few cuts of a feature say much of all.
-template <class R>
-Grown::Ptr Anytime<R>::perfect(View<R>& view, const Place& at, std::uint64_t end) {
+Grown::Ptr Anytime::perfect(View& view, const Place& at, std::uint64_t end) {
   constexpr std::size_t kFeatures = 2;
   constexpr int kCuts = 4;
   if (at.depth == 2) {
-    typename Perfect<R>::Two two;
+    Perfect::Two two;
     return perfect_->two(view, two) ? grown(two) : nullptr;
   }
   if (at.depth > 3) {
@@ -66,7 +60,7 @@ Grown::Ptr Anytime<R>::perfect(View<R>& view, const Place& at, std::uint64_t end
   if (at.depth == 3) {
     std::vector<std::size_t> features;
     for (const Cut& cut : tried) features.push_back(cut.feature);
-    typename Perfect<R>::Three three;
+    Perfect::Three three;
     return perfect_->three(view, features, kCuts, three) ? grown(three) : nullptr;
   }
   const std::int32_t rows = static_cast<std::int32_t>(view.rows());

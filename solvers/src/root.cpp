@@ -1,19 +1,14 @@
-#pragma once
-
 #include <map>
 
-#include "odt/depth_two_impl.hpp"
-#include "odt/depth_two_lanes_impl.hpp"
-#include "odt/depth_two_scan.hpp"
+#include "odt/elsewhere.hpp"
 #include "odt/root.hpp"
-#include "odt/root_cuts_impl.hpp"
 #include "odt/search.hpp"
-#include "odt/search_impl.hpp"
 #include "odt/workers.hpp"
 
 namespace odt {
 
-template <class R>
+namespace {
+
 class Root {
  public:
   Root(const Dataset& data, Control& control, Result& result)
@@ -24,7 +19,7 @@ class Root {
         memory_(most_memory(control.options())) {
     const int threads = std::max(1, control.options().threads);
     for (int i = 0; i < threads; ++i) {
-      searches_.push_back(std::make_unique<Search<R>>(control));
+      searches_.push_back(std::make_unique<Search>(control));
       searches_.back()->remember(&memory_, nullptr);
     }
     if (control.log && threads > 1) control.log->share(threads);
@@ -51,7 +46,7 @@ class Root {
   }
 
   void deepen() {
-    view_.make_root(data_, pairs_fit<R>(data_, control_.options().memory_limit));
+    view_.make_root(data_, pairs_fit(data_, control_.options().memory_limit));
     const Problem& p = data_.problem;
     const Shape goal = shape(p.depth, p.leaves > 0 ? p.leaves : full_leaves(30));
     upper_ = control_.options().upper_bound >= kInfinite
@@ -85,10 +80,10 @@ class Root {
       if (best() >= kInfinite) return;
       const Problem problem = thinned(data_.problem, every);
       const Dataset part(problem, data_.kernels, &control_);
-      View<R> view;
+      View view;
       view.make_root(part, false);
       const Loss target = best() / static_cast<Loss>(kShare * every) + 1;
-      Search<R> search(control_, 0);
+      Search search(control_, 0);
       const Outcome out =
           search.solve(view, 0, goal, target, problem.leaf_price, {1, false, 0}, nullptr, 0);
       searches_[0]->counters.add(search.counters);
@@ -114,7 +109,7 @@ class Root {
       const Shape flatter = odt::shape(shape.depth - 1, shape.leaves);
       const Outcome flat = flat_tree(flatter, target, lower_, ask());
       improve(flat);
-      Branch<R> node(*searches_[0], view_, 0, shape, best(), lower_, ask());
+      Branch node(*searches_[0], view_, 0, shape, best(), lower_, ask());
       log(node, flat.value > lower_ ? flat.value : 0, control_.log ? control_.log->last : -1);
       const Loss any =
           ask().must ? flat_tree(flatter, target, 0, ask().relaxed()).value : flat.value;
@@ -159,7 +154,7 @@ class Root {
 
   void search(Shape shape, bool final) {
     // One better than the incumbent would do; the incumbent itself stays the answer otherwise.
-    Branch<R> node(*searches_[0], view_, 0, shape, best(), lower_, ask());
+    Branch node(*searches_[0], view_, 0, shape, best(), lower_, ask());
     ++searches_[0]->counters.nodes;
     log(node, last_bound_, last_logged_);
     const Shape flatter = odt::shape(shape.depth - 1, shape.leaves);
@@ -173,7 +168,7 @@ class Root {
     last_logged_ = node.logged;
   }
 
-  void log(Branch<R>& node, Loss flat, std::int32_t flat_child) {
+  void log(Branch& node, Loss flat, std::int32_t flat_child) {
     node.log(flat, flat_child);
     if (control_.log) control_.log->roots.push_back(node.logged);
   }
@@ -185,7 +180,7 @@ class Root {
 
   // Evaluates cuts until no open one can lose less than `target`, or than the incumbent. `final`:
   // the node is the whole problem, and its bound is told.
-  void explore(Branch<R>& node, Shape shape, Loss target, bool final) {
+  void explore(Branch& node, Shape shape, Loss target, bool final) {
     const auto set_cutoff = [&] { node.set_cutoff(std::min(target, cutoff())); };
     set_cutoff();
     if (goes_elsewhere(shape))
@@ -196,8 +191,8 @@ class Root {
   }
 
   template <class SetCutoff>
-  void explore_here(Branch<R>& node, const SetCutoff& set_cutoff, bool final) {
-    std::vector<typename Branch<R>::Task> tasks(round_);
+  void explore_here(Branch& node, const SetCutoff& set_cutoff, bool final) {
+    std::vector<Branch::Task> tasks(round_);
     std::vector<CutValue> values(round_);
     std::vector<std::vector<ProofLog::Record>> noted(round_);  // of this node, by several threads
     const bool aside = control_.log && workers() > 1;
@@ -214,7 +209,7 @@ class Root {
       while (count < round_ && node.next(tasks[count])) ++count;
       if (count == 0) break;
       const auto evaluate = [&](int worker, std::size_t i) {
-        Search<R>& search = *searches_[static_cast<std::size_t>(worker)];
+        Search& search = *searches_[static_cast<std::size_t>(worker)];
         if (aside) search.log()->set_aside(node.logged, &noted[i]);
         if (!met.empty()) search.remember(&met[i], &memory_);
         values[i] = node.evaluate(search, tasks[i]);
@@ -248,8 +243,8 @@ class Root {
 
   // The same by others. What is away keeps its interval's bound.
   template <class SetCutoff>
-  void explore_elsewhere(Branch<R>& node, Shape shape, const SetCutoff& set_cutoff, bool final) {
-    using Task = typename Branch<R>::Task;
+  void explore_elsewhere(Branch& node, Shape shape, const SetCutoff& set_cutoff, bool final) {
+    using Task = Branch::Task;
     // An answer is worth at most so much of this thread's turn: the search beside it is to have
     // its own, but not to hold up what others wait for.
     constexpr std::uint64_t kMostTurn = 2000000;
@@ -302,23 +297,24 @@ class Root {
   Result& result_;
   Workers workers_;
   Memory memory_;
-  std::vector<std::unique_ptr<Search<R>>> searches_;
+  std::vector<std::unique_ptr<Search>> searches_;
   std::size_t round_;
-  View<R> view_;
+  View view_;
   Loss upper_ = kInfinite, lower_ = 0;
   Outcome last_;  // of the depth before
   Loss last_bound_ = 0;
   std::int32_t last_logged_ = -1;
-  std::vector<typename Branch<R>::BestCut> best_cuts_;
+  std::vector<BestCut> best_cuts_;
   std::uint64_t sent_ = 0;        // cuts that went elsewhere
   std::uint64_t risen_work_ = 0;  // of all steps that raised the bound
   RootAnswer answer_;
 };
 
-template <class R>
+}  // namespace
+
 RootAnswer solve_sorted(const Dataset& data, Control& control, Result& result,
                         const RootAnswer& start) {
-  return Root<R>(data, control, result).run(start);
+  return Root(data, control, result).run(start);
 }
 
 }  // namespace odt

@@ -1,6 +1,4 @@
 // The purest cuts of a view: what trees are grown by.
-#pragma once
-
 #include <algorithm>
 
 #include "odt/anytime.hpp"
@@ -9,9 +7,8 @@ namespace odt {
 
 // The purest cut of a feature in each of some segments of its rows: for gini the sum over both
 // sides of squared counts over rows, for entropy that of count log count less rows log rows.
-template <class R>
-void Anytime<R>::scan_cuts(View<R>& view, const Place& at, std::size_t f, Impurity impurity,
-                           std::size_t segments, std::vector<Cut>& found) {
+void Anytime::scan_cuts(View& view, const Place& at, std::size_t f, Impurity impurity,
+                        std::size_t segments, std::vector<Cut>& found) {
   constexpr std::size_t kMostRows = std::size_t{1} << 26;  // whose squares doubles hold exactly
   const std::size_t first = found.size();
   for (std::size_t s = 0; s < segments; ++s) found.push_back({-1e300, f, 0});
@@ -28,13 +25,12 @@ void Anytime<R>::scan_cuts(View<R>& view, const Place& at, std::size_t f, Impuri
   }
 }
 
-template <class R>
-void Anytime<R>::scan_sums(View<R>& view, const Place& at, Impurity impurity, std::size_t segments,
-                           Cut* best) const {
+void Anytime::scan_sums(View& view, const Place& at, Impurity impurity, std::size_t segments,
+                        Cut* best) const {
   const std::size_t f = best->feature;
   const std::size_t rows = view.rows(), labels = static_cast<std::size_t>(data_.loss.labels);
   const std::uint32_t* order = view.order(f);
-  const R* sorted = view.sorted(f);
+  const Ranks sorted = view.sorted(f);
   const std::uint64_t* ends = view.ends(f);
   const bool gini = impurity == Impurity::gini, unit = weight_of_.empty();
   std::vector<double> low(labels, 0), high(labels, 0);
@@ -78,11 +74,9 @@ void Anytime<R>::scan_sums(View<R>& view, const Place& at, Impurity impurity, st
 // The same by gini, of two classes whose rows count one each: all sums are whole numbers. The score
 // is convex in the number of rows of one class that go left, so that a cut between two single rows
 // of the same class is worse than one at an end of their run, and is passed over.
-template <class R>
-void Anytime<R>::scan_classes(View<R>& view, const Place& at, std::size_t segments,
-                              Cut* best) const {
+void Anytime::scan_classes(View& view, const Place& at, std::size_t segments, Cut* best) const {
   const std::size_t f = best->feature;
-  const R* sorted = view.sorted(f);
+  const Ranks sorted = view.sorted(f);
   const std::uint64_t *ones = view.classes(f), *ends = view.ends(f);
   const std::size_t rows = view.rows(), least = static_cast<std::size_t>(least_);
   const std::size_t words = view.words_to_cut(f);
@@ -134,9 +128,8 @@ void Anytime<R>::scan_classes(View<R>& view, const Place& at, std::size_t segmen
   }
 }
 
-template <class R>
-std::vector<typename Anytime<R>::Cut> Anytime<R>::cuts(View<R>& view, const Place& at,
-                                                       Impurity impurity, std::size_t segments) {
+std::vector<Anytime::Cut> Anytime::cuts(View& view, const Place& at, Impurity impurity,
+                                        std::size_t segments) {
   if (impurity == Impurity::entropy && weight_of_.empty() && xlogx_.empty()) {
     xlogx_.resize(p_.rows + 1);
     for (std::size_t i = 1; i <= p_.rows; ++i)

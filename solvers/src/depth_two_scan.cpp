@@ -1,7 +1,5 @@
 // The scans of one inner feature for a cut of the outer one, by kind of loss, and the sums they
 // start from.
-#pragma once
-
 #include <cstdlib>
 
 #include "odt/depth_two.hpp"
@@ -10,8 +8,7 @@ namespace odt {
 
 // Class counts (or losses per label) of the rows on each side of a cut, and the loss of making each
 // side a leaf.
-template <class R>
-void DepthTwo<R>::totals(View<R>& view, std::size_t outer, std::int32_t cut) {
+void DepthTwo::totals(View& view, std::size_t outer, std::int32_t cut) {
   const std::int32_t rows = static_cast<std::int32_t>(view.rows());
   left_rows_ = left_size_ = cut;
   right_rows_ = right_size_ = rows - cut;
@@ -60,8 +57,7 @@ void DepthTwo<R>::totals(View<R>& view, std::size_t outer, std::int32_t cut) {
   }
 }
 
-template <class R>
-Loss DepthTwo<R>::leaf_loss(View<R>& view) {
+Loss DepthTwo::leaf_loss(View& view) {
   begin(view);
   totals(view, 0, static_cast<std::int32_t>(view.rows()));
   return leaf_left_ + price_;
@@ -69,9 +65,8 @@ Loss DepthTwo<R>::leaf_loss(View<R>& view) {
 
 // One scan per inner feature, up to its last cut. `best` are in and out, `floor` say what no split
 // by this feature undercuts.
-template <class R>
-void DepthTwo<R>::scan(View<R>& view, std::size_t inner, const std::uint64_t* left, Loss& best_left,
-                       Loss& best_right, Loss& floor_left, Loss& floor_right) {
+void DepthTwo::scan(View& view, std::size_t inner, const std::uint64_t* left, Loss& best_left,
+                    Loss& best_right, Loss& floor_left, Loss& floor_right) {
   ++counters_.scans;
   if (data_->loss.kind == LossKind::signed_two)
     return scan_signed(view, inner, left, best_left, best_right, floor_left, floor_right);
@@ -132,8 +127,7 @@ void DepthTwo<R>::scan(View<R>& view, std::size_t inner, const std::uint64_t* le
 }
 
 // Rows of each class that pass each column.
-template <class R>
-void DepthTwo<R>::count_columns(View<R>& view) {
+void DepthTwo::count_columns(View& view) {
   if (data_->columns.empty()) return;
   ColumnScan s{};
   std::uint64_t* all = mask_.data();
@@ -150,10 +144,9 @@ void DepthTwo<R>::count_columns(View<R>& view) {
 }
 
 // Stumps of all few-valued features at once; `left` is in the order of feature 0.
-template <class R>
-void DepthTwo<R>::scan_columns(View<R>& view, const std::uint64_t* left, bool large,
-                               const Open& open_left, const Open& open_right, Loss& best_left,
-                               Loss& best_right) {
+void DepthTwo::scan_columns(View& view, const std::uint64_t* left, bool large,
+                            const Open& open_left, const Open& open_right, Loss& best_left,
+                            Loss& best_right) {
   ++counters_.column_scans;
   const ColumnScan s{left,
                      view.columns(),
@@ -178,8 +171,7 @@ void DepthTwo<R>::scan_columns(View<R>& view, const std::uint64_t* left, bool la
 
 // With v = loss of label 0 minus loss of label 1, rows lose (sum of |v| - |sum of v|) / 2 in one
 // leaf.
-template <class R>
-void DepthTwo<R>::totals_signed(View<R>& view, std::size_t outer, std::int32_t cut) {
+void DepthTwo::totals_signed(View& view, std::size_t outer, std::int32_t cut) {
   const std::int32_t* value = view.values(outer);
   left_sum_ = right_sum_ = left_weight_ = right_weight_ = 0;
   for (std::int32_t i = 0; i < cut; ++i) {
@@ -194,10 +186,8 @@ void DepthTwo<R>::totals_signed(View<R>& view, std::size_t outer, std::int32_t c
   leaf_right_ = (right_weight_ - std::abs(right_sum_)) / 2;
 }
 
-template <class R>
-void DepthTwo<R>::scan_signed(View<R>& view, std::size_t inner, const std::uint64_t* left,
-                              Loss& best_left, Loss& best_right, Loss& floor_left,
-                              Loss& floor_right) {
+void DepthTwo::scan_signed(View& view, std::size_t inner, const std::uint64_t* left,
+                           Loss& best_left, Loss& best_right, Loss& floor_left, Loss& floor_right) {
   const auto clamp = [](Loss x, std::int32_t most) {
     return static_cast<std::int32_t>(std::max<Loss>(-1, std::min<Loss>(x, most + 1)));
   };
@@ -224,10 +214,8 @@ void DepthTwo<R>::scan_signed(View<R>& view, std::size_t inner, const std::uint6
 }
 
 // Whole blocks by their sums, then the rows around the cut.
-template <class R>
 template <class T>
-void DepthTwo<R>::totals_labels(View<R>& view, std::size_t outer, std::int32_t cut,
-                                const T* table) {
+void DepthTwo::totals_labels(View& view, std::size_t outer, std::int32_t cut, const T* table) {
   const std::size_t lanes = data_->loss.lanes, rows = static_cast<std::size_t>(cut);
   LabelSums<T>& sums = label_sums<T>();
   T* left = sums.left.reserve(lanes);
@@ -252,11 +240,10 @@ void DepthTwo<R>::totals_labels(View<R>& view, std::size_t outer, std::int32_t c
   leaf_right_ = *std::min_element(right, right + lanes);
 }
 
-template <class R>
 template <class T>
-void DepthTwo<R>::scan_labels(View<R>& view, std::size_t inner, const std::uint64_t* left,
-                              Loss& best_left, Loss& best_right, Loss& floor_left,
-                              Loss& floor_right, const T* table) {
+void DepthTwo::scan_labels(View& view, std::size_t inner, const std::uint64_t* left,
+                           Loss& best_left, Loss& best_right, Loss& floor_left, Loss& floor_right,
+                           const T* table) {
   const std::size_t lanes = data_->loss.lanes;
   LabelSums<T>& sums = label_sums<T>();
   // Beyond what all rows of a side can lose, a target says nothing.

@@ -1,12 +1,13 @@
-#pragma once
+#include "odt/ruled_search.hpp"
 
 #include <algorithm>
 
+#include "odt/ruled_crew.hpp"
+
 namespace odt {
 
-template <class R>
-RuledSearch<R>::RuledSearch(FreeTrees<R>& free, Search<R>& bounds, Control& control,
-                            RuledBest& best, int threads)
+RuledSearch::RuledSearch(FreeTrees& free, Search& bounds, Control& control, RuledBest& best,
+                         int threads)
     : free_(free),
       bounds_(bounds),
       w_(free.weights),
@@ -20,8 +21,7 @@ RuledSearch<R>::RuledSearch(FreeTrees<R>& free, Search<R>& bounds, Control& cont
     monotone_ = std::make_unique<Monotone>(p_.monotone, p_.space, p_.base.rows, p_.base.classes);
 }
 
-template <class R>
-typename RuledSearch<R>::Level& RuledSearch<R>::at(int level) {
+RuledSearch::Level& RuledSearch::at(int level) {
   while (static_cast<int>(levels_.size()) <= level) levels_.push_back(std::make_unique<Level>());
   return *levels_[static_cast<std::size_t>(level)];
 }
@@ -29,19 +29,14 @@ typename RuledSearch<R>::Level& RuledSearch<R>::at(int level) {
 // ---- the root
 
 // Trees of interest have a weighted sum below this.
-template <class R>
-Loss RuledSearch<R>::ceiling() const {
-  return std::min(w_.most + 1, w_.sum_below(best_.cutoff()));
-}
+Loss RuledSearch::ceiling() const { return std::min(w_.most + 1, w_.sum_below(best_.cutoff())); }
 
-template <class R>
-void RuledSearch<R>::poll(std::uint64_t work) {
+void RuledSearch::poll(std::uint64_t work) {
   control_.poll(work);
   if (control_.proof_work() > until_) throw Late{};
 }
 
-template <class R>
-bool RuledSearch<R>::grow(int depth, Progress& progress, int rounds, std::uint64_t until) {
+bool RuledSearch::grow(int depth, Progress& progress, int rounds, std::uint64_t until) {
   until_ = until;
   try {
     while (progress.budget < ceiling() && rounds-- != 0) {
@@ -65,8 +60,7 @@ bool RuledSearch<R>::grow(int depth, Progress& progress, int rounds, std::uint64
 
 // ---- whole trees
 
-template <class R>
-bool RuledSearch<R>::relaxed_holds(std::uint64_t facts, const Loss* values) const {
+bool RuledSearch::relaxed_holds(std::uint64_t facts, const Loss* values) const {
   return std::all_of(p_.clauses.begin(), p_.clauses.end(), [&](const ModelClause& clause) {
     const bool asked = clause.size() > 1 || clause[0].component < 0 ||
                        w_.multipliers.compared[static_cast<std::size_t>(clause[0].component)];
@@ -75,8 +69,7 @@ bool RuledSearch<R>::relaxed_holds(std::uint64_t facts, const Loss* values) cons
 }
 
 // The objective, of maxima only the parts that are compared.
-template <class R>
-Loss RuledSearch<R>::relaxed_objective(std::uint64_t facts, const Loss* values) const {
+Loss RuledSearch::relaxed_objective(std::uint64_t facts, const Loss* values) const {
   Loss total = 0;
   for (const ObjectiveTerm& t : p_.objective) {
     Loss largest = t.fact >= 0 ? static_cast<Loss>(facts >> t.fact & 1) : -kInfinite;
@@ -89,8 +82,7 @@ Loss RuledSearch<R>::relaxed_objective(std::uint64_t facts, const Loss* values) 
 }
 
 // A whole tree: the incumbent, if it keeps the rules and is better.
-template <class R>
-void RuledSearch<R>::consider(const Entry& e, const Loss* values) {
+void RuledSearch::consider(const Entry& e, const Loss* values) {
   if (!relaxed_holds(e.facts, values)) return;
   const Loss relaxed = relaxed_objective(e.facts, values);
   if (relaxed >= best_.cutoff()) return;
@@ -103,8 +95,7 @@ void RuledSearch<R>::consider(const Entry& e, const Loss* values) {
 }
 
 // What of this tree breaks a rule, or counts more, and was not compared.
-template <class R>
-void RuledSearch<R>::remember(std::uint64_t facts, const Loss* values, Loss relaxed) {
+void RuledSearch::remember(std::uint64_t facts, const Loss* values, Loss relaxed) {
   missed_at_ = std::min(missed_at_, relaxed);
   for (const ModelClause& clause : p_.clauses)
     if (clause.size() == 1 && clause[0].component >= 0 && !clause_holds(clause, facts, values))
@@ -117,8 +108,7 @@ void RuledSearch<R>::remember(std::uint64_t facts, const Loss* values, Loss rela
   }
 }
 
-template <class R>
-Tree RuledSearch<R>::tree_of(const Entry& e) {
+Tree RuledSearch::tree_of(const Entry& e) {
   Tree tree;
   if (e.feature >= 0) {
     arena_.push_back({e.feature, e.bound, e.left, e.right, e.threshold});
@@ -129,8 +119,7 @@ Tree RuledSearch<R>::tree_of(const Entry& e) {
   return tree;
 }
 
-template <class R>
-int RuledSearch<R>::build(int node, Tree& tree) {
+int RuledSearch::build(int node, Tree& tree) {
   TreeNode made;
   const int index = static_cast<int>(tree.nodes.size());
   tree.nodes.push_back(made);
@@ -148,8 +137,7 @@ int RuledSearch<R>::build(int node, Tree& tree) {
   return index;
 }
 
-template <class R>
-void RuledSearch<R>::keep(Front& front) {
+void RuledSearch::keep(Front& front) {
   for (Entry& e : front.entries()) {
     if (e.feature < 0) continue;
     arena_.push_back({e.feature, e.bound, e.left, e.right, e.threshold});
@@ -159,8 +147,7 @@ void RuledSearch<R>::keep(Front& front) {
   check_memory();
 }
 
-template <class R>
-void RuledSearch<R>::check_memory() const {
+void RuledSearch::check_memory() const {
   const std::size_t limit =
       control_.options().memory_limit ? control_.options().memory_limit : std::size_t{1} << 31;
   std::size_t bytes =
@@ -172,9 +159,7 @@ void RuledSearch<R>::check_memory() const {
 // ---- nodes
 
 // All sub-trees below the budget that none dominates.
-template <class R>
-void RuledSearch<R>::solve(View<R>& view, int level, int depth, int state, Loss budget,
-                           Front& front) {
+void RuledSearch::solve(View& view, int level, int depth, int state, Loss budget, Front& front) {
   front.clear(w_.components, w_.compared, w_.wanted, w_.unwanted,
               monotone_ ? monotone_->facts_above(level) & w_.wanted : 0);
   ++counters_.nodes;
@@ -194,8 +179,7 @@ void RuledSearch<R>::solve(View<R>& view, int level, int depth, int state, Loss 
   keep(front);
 }
 
-template <class R>
-void RuledSearch<R>::enter(View<R>& view, int level, int state) {
+void RuledSearch::enter(View& view, int level, int state) {
   Level& here = at(level);
   totals(view, here.sums);
   leaves(here.sums.data(), state, here.labels);
@@ -203,15 +187,12 @@ void RuledSearch<R>::enter(View<R>& view, int level, int state) {
 }
 
 // Where one number says all, only a better sub-tree is of use.
-template <class R>
-Loss RuledSearch<R>::tightened(Loss budget, const Front& front, int level) const {
+Loss RuledSearch::tightened(Loss budget, const Front& front, int level) const {
   if (level == 0) return std::min(budget, ceiling());
   return w_.single && !front.empty() ? std::min(budget, front.entries()[0].weighted) : budget;
 }
 
-template <class R>
-void RuledSearch<R>::branch(View<R>& view, int level, int depth, int state, Loss budget,
-                            Front& front) {
+void RuledSearch::branch(View& view, int level, int depth, int state, Loss budget, Front& front) {
   Level& here = at(level);
   const Loss shift = w_.below_zero(depth - 1);
   const Loss whole = free_.bound(bounds_, view, depth - 1, budget, shift, 0);
@@ -233,9 +214,7 @@ void RuledSearch<R>::branch(View<R>& view, int level, int depth, int state, Loss
 }
 
 // What splits of a feature have in common; false if there can be none.
-template <class R>
-bool RuledSearch<R>::begin(View<R>& view, int level, int depth, int state, std::size_t f,
-                           Column& made) {
+bool RuledSearch::begin(View& view, int level, int depth, int state, std::size_t f, Column& made) {
   Level& here = at(level);
   const int column = p_.column[f];
   const int next =
@@ -249,16 +228,14 @@ bool RuledSearch<R>::begin(View<R>& view, int level, int depth, int state, std::
   return true;
 }
 
-template <class R>
-RuledInterval RuledSearch<R>::all_cuts(const View<R>& view, Loss shift, Loss whole) {
+RuledInterval RuledSearch::all_cuts(const View& view, Loss shift, Loss whole) {
   return {
       {0, static_cast<std::int32_t>(view.rows()), shift, whole, whole, shift, 0, 0}, whole, whole};
 }
 
 // Evaluates the middle cut of an interval; false if no cut of it is open.
-template <class R>
-bool RuledSearch<R>::part(View<R>& view, int level, int depth, const Column& column,
-                          RuledInterval i, Loss budget, Front& front, RuledInterval halves[2]) {
+bool RuledSearch::part(View& view, int level, int depth, const Column& column, RuledInterval i,
+                       Loss budget, Front& front, RuledInterval halves[2]) {
   const std::size_t f = column.feature;
   const RowWeights weights{at(level).upto.data()};
   const Loss room = budget - column.price;
@@ -286,15 +263,12 @@ bool RuledSearch<R>::part(View<R>& view, int level, int depth, const Column& col
 }
 
 // Bounds on both sides of a cut and, where these leave room, all sub-trees that split there.
-template <class R>
-typename RuledSearch<R>::Sides RuledSearch<R>::evaluate(View<R>& view, int level, int depth,
-                                                        int next, std::size_t f, std::int32_t cut,
-                                                        const RuledInterval& whole,
-                                                        const RowWeights& weights, Loss room,
-                                                        Front& front) {
+RuledSearch::Sides RuledSearch::evaluate(View& view, int level, int depth, int next, std::size_t f,
+                                         std::int32_t cut, const RuledInterval& whole,
+                                         const RowWeights& weights, Loss room, Front& front) {
   Level& here = at(level);
   ++counters_.cuts;
-  const R bound = static_cast<R>(view.sorted(f)[cut - 1] + 1);
+  const std::uint32_t bound = view.sorted(f)[cut - 1] + 1;
   const Interval& around = whole.ends;
   const Loss below = weights.between(around.low, cut), above = weights.between(cut, around.high);
   Loss value[2] = {std::max(around.low_left, around.high_left - above),
@@ -330,10 +304,9 @@ typename RuledSearch<R>::Sides RuledSearch<R>::evaluate(View<R>& view, int level
   return {{value[0], value[1]}, {value[0], value[1]}};
 }
 
-template <class R>
-void RuledSearch<R>::join(View<R>& view, int level, int depth, int next, std::size_t f,
-                          std::uint32_t bound, std::uint64_t facts, Sides& sides, Loss room,
-                          Loss slack, int first, Front& front) {
+void RuledSearch::join(View& view, int level, int depth, int next, std::size_t f,
+                       std::uint32_t bound, std::uint64_t facts, Sides& sides, Loss room,
+                       Loss slack, int first, Front& front) {
   Level& here = at(level);
   // As in the plain search: a side solved a little beyond what can still win prunes its neighbours.
   const bool deletion = deletion_at(level, depth);
