@@ -145,7 +145,7 @@ WIDE void scan(Batch<Value>& b, size_t g, const char* look) {
       for (int side = 0; side < 2; ++side)
         for (size_t l = 0; l < kLanes; ++l) {
           const Value most = static_cast<Value>(b.best[b.sized][side][l] - before[2 * side + 1][l]);
-          over = std::max<Value>(over, static_cast<Value>(after[2 * side][l] - most));
+          over = std::max<Value>(over, after[2 * side][l] > most);  // a difference may overflow
         }
       if (close || over <= 0) break;
       close = true;
