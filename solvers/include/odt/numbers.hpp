@@ -115,9 +115,9 @@ class NumberLosses {
   std::vector<std::uint32_t> place_, next_, before_, at_, copy_;
   std::vector<std::pair<double, double>> pairs_;
   // Medians of few cuts, all in one pass: a column for each.
-  std::size_t blocks_ = 0;           // of lanes; 0: cuts are many
-  std::vector<std::size_t> first_;   // per feature, its first column
-  std::vector<std::uint8_t> masks_;  // [row][block]
+  std::size_t blocks_ = 0;            // of lanes; 0: cuts are many
+  std::vector<std::size_t> first_;    // per feature, its first column
+  std::vector<std::uint8_t> masks_;   // [row][block]
   std::vector<double> steps_, test_;  // test: per column, what its two sides lose
   Aligned<double> one_, none_;
 };
