@@ -20,23 +20,24 @@ class Fault:
 
 
 INTERVAL = "include/odt/interval.hpp"
-SEARCH_IMPL = "include/odt/search_impl.hpp"
-DEPTH_TWO_IMPL = "include/odt/depth_two_impl.hpp"
+SEARCH = "src/search.cpp"
+DEPTH_TWO = "src/depth_two.cpp"
 BOX_CACHE = "include/odt/box_cache.hpp"
 NEAR_BOXES = "src/near_boxes.cpp"
 LOSS_MODEL = "src/loss_model.cpp"
 EQUAL_ROWS = "src/equal_rows.cpp"
-DEPTH_TWO_LANES_IMPL = "include/odt/depth_two_lanes_impl.hpp"
-CUT_LANES = "include/odt/cut_lanes.hpp"
+DEPTH_TWO_LANES = "src/depth_two_lanes.cpp"
+CUT_LANES = "src/cut_lanes.cpp"
 KERNEL_AVX512 = "src/kernel_avx512.cpp"
 BIT_DEPTHS = "include/odt/bit_depths.hpp"
 BIT_SEARCH = "src/bit_search.cpp"
 RULED_WEIGHTS = "include/odt/ruled_weights.hpp"
 FRONT = "include/odt/front.hpp"
-RULED_IMPL = "include/odt/ruled_impl.hpp"
+RULED_SEARCH = "src/ruled_search.cpp"
 ENUMERATE = "src/enumerate.cpp"
-TREE_GRAPH = "include/odt/tree_graph_impl.hpp"
-TREE_GRAPH_LIST = "include/odt/tree_graph_list.hpp"
+TREE_GRAPH = "src/tree_graph.cpp"
+TREE_GRAPH_PARTS = "include/odt/tree_graph.hpp"
+TREE_GRAPH_LIST = "src/tree_graph_list.cpp"
 PAIR_SUMS = "src/pair_sums.cpp"
 REGRESSION_SEARCH = "src/regression_search.cpp"
 FAULTS = (
@@ -90,99 +91,99 @@ FAULTS = (
     ),
     Fault(
         "a node is given up one step too early",
-        SEARCH_IMPL,
+        SEARCH,
         "problem.leaf_price);\n  if (lower >= upper) {",
         "problem.leaf_price);\n  if (lower + FAULT >= upper) {",
     ),
     Fault(
         "a leaf is taken where one more error would have to be saved",
-        SEARCH_IMPL,
+        SEARCH,
         "if (leaf <= lower || last) {",
         "if (leaf <= lower + FAULT || last) {",
     ),
     Fault(
         "an interval is dropped one step above its bound",
-        SEARCH_IMPL,
+        SEARCH,
         "  if (bound >= cutoff()) {\n    ++search_.counters.pruned_interval;\n    return;",
         "  if (bound + FAULT >= cutoff()) {\n    ++search_.counters.pruned_interval;\n    return;",
     ),
     Fault(
         "a queued interval is dropped one step above its bound",
-        SEARCH_IMPL,
+        SEARCH,
         "    if (open.bound >= cutoff()) {",
         "    if (open.bound + FAULT >= cutoff()) {",
     ),
     Fault(
         "the last feature is never cut above depth two",
-        SEARCH_IMPL,
+        SEARCH,
         "if (!view_.splittable(f) || p.after(ask_.state, f) < 0) continue;",
         "if (!view_.splittable(f) || p.after(ask_.state, f) < 0 ||"
         " (FAULT && f + 1 == view_.features())) continue;",
     ),
     Fault(
         "the first division of the leaves is left out",
-        SEARCH_IMPL,
+        SEARCH,
         "for (int l = std::max(1, shape_.leaves - half);",
         "for (int l = std::max(1, shape_.leaves - half) + (FAULT && shape_.leaves < 2 * half);",
     ),
     Fault(
         "leaves may be one row larger than asked at the upper end",
-        SEARCH_IMPL,
+        SEARCH,
         ".within(ask_.least, static_cast<std::int32_t>(view_.rows()) - ask_.least);",
         ".within(ask_.least, static_cast<std::int32_t>(view_.rows()) - ask_.least - FAULT);",
     ),
     Fault(
         "a merged cut passes its left value to both sides",
-        SEARCH_IMPL,
+        SEARCH,
         "std::max(i.low_left, value.any_left), value.right,",
         "std::max(i.low_left, value.any_left + FAULT), value.right,",
     ),
     Fault(
         "a bound on all rows is one too high for a side",
-        SEARCH_IMPL,
+        SEARCH,
         "const Loss left = tests ? any_bound : all_left, right = tests ? any_bound : all_right;",
         "const Loss left = tests ? any_bound : all_left + FAULT,"
         " right = tests ? any_bound : all_right + FAULT;",
     ),
     Fault(
         "a side is asked for one less than would be an improvement",
-        SEARCH_IMPL,
+        SEARCH,
         "const Loss limit = upper - (side == 0 ? around.high_right : around.low_left);",
         "const Loss limit = upper - FAULT - (side == 0 ? around.high_right : around.low_left);",
     ),
     Fault(
         "depth two skips features one step above their bound",
-        DEPTH_TWO_IMPL,
+        DEPTH_TWO,
         "if (floors.left[f] >= target[0] && floors.right[f] >= target[1]) {",
         "if (floors.left[f] + FAULT >= target[0] && floors.right[f] + FAULT >= target[1]) {",
     ),
     Fault(
         "depth two inherits bounds of more rows unpaid",
-        DEPTH_TWO_IMPL,
+        DEPTH_TWO,
         "floor[f] = std::max(fewer[f] + lost, more[f] - apart);",
         "floor[f] = std::max(fewer[f] + lost, more[f] - (FAULT ? 0 : apart));",
     ),
     Fault(
         "depth two drops intervals one step above their bound",
-        DEPTH_TWO_IMPL,
+        DEPTH_TWO,
         "if (interval_bound(interval, w) >= best) {",
         "if (interval_bound(interval, w) + FAULT >= best) {",
     ),
     Fault(
         "depth two forgets the price of one leaf",
-        DEPTH_TWO_IMPL,
+        DEPTH_TWO,
         "value[s] = best[s] + 2 * price_;",
         "value[s] = best[s] + (2 - FAULT) * price_;",
     ),
     Fault(
         "depth two does not leave a side a leaf",
-        DEPTH_TWO_IMPL,
+        DEPTH_TWO,
         "inner.must[s] ? kInfinite : leaf[s] - price_;",
         "inner.must[s] ? kInfinite : leaf[s] - price_ + FAULT;",
     ),
     Fault(
         "windows of a least size begin one row late",
-        DEPTH_TWO_IMPL,
+        DEPTH_TWO,
         "  std::int32_t rest = least_;",
         "  std::int32_t rest = least_ + FAULT;",
     ),
@@ -212,7 +213,7 @@ FAULTS = (
     ),
     Fault(
         "cuts of a box around bound those of one inside as they are",
-        DEPTH_TWO_IMPL,
+        DEPTH_TWO,
         "      known.left -= known.load_left - w.between(0, cut);",
         "      known.left -= FAULT ? 0 : known.load_left - w.between(0, cut);",
     ),
@@ -244,25 +245,25 @@ FAULTS = (
 OF_KERNELS = (
     Fault(
         "lanes: what lies behind the last cut of a pass is dropped",
-        DEPTH_TWO_LANES_IMPL,
+        DEPTH_TWO_LANES,
         "    if (b.cuts > 0) keep(rest);",
         "    if (b.cuts > FAULT) keep(rest);",
     ),
     Fault(
         "lanes: an interval is dropped one step above its bound",
-        DEPTH_TWO_LANES_IMPL,
+        DEPTH_TWO_LANES,
         "    if (interval_bound(interval, w) >= best) {",
         "    if (interval_bound(interval, w) + FAULT >= best) {",
     ),
     Fault(
         "lanes: a row is forgotten where a cut lies within a block",
-        DEPTH_TWO_LANES_IMPL,
+        DEPTH_TWO_LANES,
         "popcount(classes[word] & low_bits(rest));",
         "popcount(classes[word] & low_bits(rest - FAULT));",
     ),
     Fault(
         "lanes: two leaves lose one more",
-        DEPTH_TWO_LANES_IMPL,
+        DEPTH_TWO_LANES,
         "return value(split, leaf, leaf - price_, each_ * ((size - gain) / 2));",
         "return value(split, leaf, leaf - price_, each_ * ((size - gain) / 2 + FAULT));",
     ),
@@ -358,14 +359,14 @@ OF_BIT_SETS = (
     Fault(
         "bit sets: the cache forgets how many leaves were allowed",
         BIT_SEARCH,
-        "static_cast<std::uint32_t>(shape.leaves));",
-        "static_cast<std::uint32_t>(FAULT ? 0 : shape.leaves));",
+        "hash_of(found.members), shape.depth, shape.leaves,",
+        "hash_of(found.members), shape.depth, FAULT ? 0 : shape.leaves,",
     ),
     Fault(
         "bit sets: the cache stores bounds one too high",
         BIT_SEARCH,
-        "std::max(entry.bound, outcome.value);",
-        "std::max(entry.bound, outcome.value + FAULT);",
+        "std::max(at->bound, outcome.value);",
+        "std::max(at->bound, outcome.value + FAULT);",
     ),
 )
 OF_RULES = (
@@ -402,13 +403,13 @@ OF_RULES = (
     ),
     Fault(
         "rules: both sides are given up one step too early",
-        RULED_IMPL,
+        RULED_SEARCH,
         "    if (sides.ruled[0] + sides.ruled[1] >= room) return;",
         "    if (sides.ruled[0] + sides.ruled[1] + FAULT >= room) return;",
     ),
     Fault(
         "rules: sums of two sides are left out one step too early",
-        RULED_IMPL,
+        RULED_SEARCH,
         "if (a.weighted + b.weighted >= tightened",
         "if (a.weighted + b.weighted + FAULT >= tightened",
     ),
@@ -428,7 +429,7 @@ OF_LISTS = (
     ),
     Fault(
         "lists: pairs of two sides are left out one step too early",
-        TREE_GRAPH,
+        TREE_GRAPH_PARTS,
         "if (l.key.weight + r.key.weight > room) break;",
         "if (l.key.weight + r.key.weight + FAULT > room) break;",
     ),
@@ -494,7 +495,7 @@ OF_LISTS = (
     ),
     Fault(
         "lists: a tree is told for each way to share its leaves",
-        TREE_GRAPH_LIST,
+        TREE_GRAPH_PARTS,
         "if (split.left_leaves > 0 && key.leaves != split.left_leaves) continue;",
         "if (!FAULT && split.left_leaves > 0 && key.leaves != split.left_leaves) continue;",
     ),
@@ -506,7 +507,7 @@ OF_LISTS = (
     ),
     Fault(
         "lists: of classes that weigh alike the right side's first one is taken",
-        TREE_GRAPH_LIST,
+        TREE_GRAPH_PARTS,
         "at->key.weight == sum - key.weight; ++at) {",
         "at->key.weight == sum - key.weight; at = FAULT ? right.classes.end() : at + 1) {",
     ),
