@@ -6,8 +6,10 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
+import numpy as np
 import pytest
-from test_certificates import checked, pieces
+from scale import scaled
+from test_certificates import checked, forged, pieces
 
 import odtdsl
 from odtdsl.insight.proofs.certificate import MAGIC
@@ -48,3 +50,36 @@ def test_sums_of_heavy_rows_do_not_overflow(unit: int, tmp_path: Path) -> None:
     assert odtdsl.solve(spec, frame=frame, using="exact", proof=path).objective == 0
     told = claimed(path, ["split\t1\t1.0", "leaf\t0", "leaf\t1"], 300 * unit)
     assert "refused at step 1: a tree of depth two loses less than is claimed" in told.stdout
+
+
+def entangled(rng: np.random.Generator) -> tuple[str, dict[str, Any]]:
+    """Classes that two tests together tell, and one does not; up to four steps of rows."""
+    n, p = int(rng.integers(8, 90)), int(rng.integers(2, 5))
+    x = rng.integers(0, rng.choice([2, 3, 12, 90], p), (n, p))
+    sides = x > [rng.integers(column.max() + 1) for column in x.T]
+    kinds = int(rng.integers(2, 5))
+    y = (sides[:, 0] ^ sides[:, 1]) + (kinds - 2) * sides[:, -1]
+    y = np.where(rng.random(n) < rng.choice([0, 0.1, 0.3, 1]), rng.integers(0, kinds, n), y)
+    y[:2] = 0, 1
+    frame: dict[str, Any] = {f"x{i}": x[:, i].tolist() for i in range(p)}
+    frame |= {"y": [f"c{k}" for k in y], "w": rng.integers(1, 4, n).tolist()}
+    lines = [
+        f"data frame target y: class feature {', '.join(f'x{i}' for i in range(p))}: number",
+        rng.choice(["weight w", "drop w"]),
+        f"tree depth <= {rng.choice([2, 2, 3])}",
+        f"minimize errors {rng.choice(['', '+ 2 * leaves', 'then leaves'])}",
+        rng.choice(["", "rule few: leaves <= 3"]),
+        rng.choice(["", f"rule big: forall leaf: size >= {rng.integers(2, 12)}"]),
+    ]
+    return "\n".join(lines), frame
+
+
+@pytest.mark.parametrize("seed", range(scaled(400, least=100)))
+def test_no_tree_of_depth_two_is_left_out(seed: int, tmp_path: Path) -> None:
+    """Value by value: what the best tree reaches is certified, and one more is refused."""
+    spec, frame = entangled(np.random.default_rng(seed))
+    path = tmp_path / "a.cert"
+    assert odtdsl.solve(spec, frame=frame, using="exact", proof=path).status == "optimal"
+    told = checked(path)
+    assert told.stdout.endswith("certified: the tree is optimal\n"), told.stdout
+    forged(path)
