@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scale import scaled
-from test_certificates import checked, forged, pieces
+from test_certificates import checked, forged, pieces, refused
 
 import odtdsl
 from odtdsl.insight.proofs.certificate import MAGIC
@@ -83,3 +83,74 @@ def test_no_tree_of_depth_two_is_left_out(seed: int, tmp_path: Path) -> None:
     told = checked(path)
     assert told.stdout.endswith("certified: the tree is optimal\n"), told.stdout
     forged(path)
+
+
+AFTER = "rule p: forall path: f before g rule q: forall path: f before h"
+
+
+def columns(names: str, rows: list[tuple[Any, ...]]) -> dict[str, Any]:
+    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+
+
+LEFT_OUT = {
+    # Under a least size the best place may be within rows of one class, here on both sides.
+    "runs": (
+        "feature g: number rule r: forall leaf: size >= 4",
+        columns("gy", list(enumerate("bbb" + "a" * 8 + "b" * 8 + "aaa"))),
+        2,
+    ),
+    # What two leaves that are too small gain on the left of f, by h, is no reason to skip g.
+    "small leaves": (
+        f"weight w feature h, g, f: number rule r: forall leaf: size >= 4 {AFTER}",
+        columns(
+            "hgfwy",
+            [(0, 0, 0, 1, "a")] * 24
+            + [(0, 0, 1, 0, "a")] * 36
+            + [(0, 1, 1, 0, "a")] * 12
+            + [(1, 1, 0, 2, "b")] * 3
+            + [(0, 1, 0, 1, "a")]
+            + [(0, 1, 1, 1, "a")] * 12,
+        ),
+        1,
+    ),
+    # After h, g gains just one more on the left of f: in the third step of rows, and nowhere else.
+    "one more": (
+        f"weight w feature h, g, f: number {AFTER}",
+        columns(
+            "hgfwy",
+            [(0, 0, 0, 1, "a")] * 24
+            + [(0, 0, 1, 0, "a")] * 36
+            + [(0, 1, 1, 0, "a")] * 12
+            + [(0, 1, 0, 1, "b")]
+            + [(1, 1, 0, 1, "b")] * 9
+            + [(0, 1, 1, 1, "a")] * 12,
+        ),
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_what_is_skipped_holds_no_better_split(name: str, tmp_path: Path) -> None:
+    features, frame, value = LEFT_OUT[name]
+    path = tmp_path / "a.cert"
+    spec = f"data frame target y: class {features} tree depth <= 2 minimize errors"
+    assert odtdsl.solve(spec, frame=frame, using="exact", proof=path).objective == value
+    assert checked(path).stdout.endswith("certified: the tree is optimal\n")
+    forged(path)
+
+
+def test_rows_on_the_other_side_hide_no_test(tmp_path: Path) -> None:
+    """On the left of f, a test of g parts two rows between which only one of the right stood."""
+    rows = [(1, 0, "a"), (2, 1, "a"), (2, 0, "b"), (3, 1, "a")]
+    spec = "data frame target y: class feature g, f: number tree depth <= 3 minimize errors"
+    spec += " rule p: forall path: f before g"
+    path = tmp_path / "a.cert"
+    result = odtdsl.solve(spec, frame=columns("gfy", rows), using="exact", proof=path)
+    assert result.objective == 0
+    head, text, _ = pieces(path)
+    # One claim, of depth 3 and value 1, by SPLIT: g <= 1 loses 1 on the right, g <= 2 on the left;
+    # that f loses 1 on the left is false.
+    steps = [1, 3, 1, 1, 0, *(2, 0, 2, 1, 0, 1, 1), *(1, 0, 1, 1)]
+    path.write_bytes(head + text + bytes(steps))
+    assert "refused at step 4: a single split" in refused(path).stdout
