@@ -576,9 +576,9 @@ bool has_few_kinds(const Problem& p) {
 // A rough guess, in seconds of one thread.
 double seconds_of(const Problem& p, const std::vector<std::size_t>& bins) {
   const double n = static_cast<double>(bins.size()), rows = static_cast<double>(p.rows);
-  const double each =
-      static_cast<double>(bins[0] * bins[1] * bins[std::min<std::size_t>(2, bins.size() - 1)]);
-  const double boxes = 12 * each * static_cast<double>(p.classes);
+  double boxes = 12 * static_cast<double>(p.classes);
+  for (std::size_t i = 0; i < 3; ++i)
+    boxes *= static_cast<double>(bins[std::min(i, bins.size() - 1)]);
   return 1e-9 * (p.depth < 3 ? n * n / 2 * rows : n * n * n / 6 * (1.3 * rows + boxes));
 }
 
