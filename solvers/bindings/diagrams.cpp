@@ -88,14 +88,14 @@ Improved improve_diagram(const RankTable& ranks, const Matrix<std::int64_t>& los
   odt::Control control(o);
   Callback heard(judge);
   const auto asked = [&heard](Loss value, const odt::Layers& layers) {
-    nb::gil_scoped_acquire lock;
+    Locked lock;
     const bool kept = heard.ask(false, value, tuples_of(layers));
     if (heard.raised()) throw odt::Stop{};
     return kept;
   };
   Improved made{upper, 0, 0, false, false};
   {
-    nb::gil_scoped_release free;
+    Unlocked free;
     std::unique_ptr<odt::DiagramMoves> search;
     try {
       search = std::make_unique<odt::DiagramMoves>(table, widths, price, picky, limits.seed,
@@ -136,7 +136,7 @@ class Layered {
     o.interrupted = [&interrupt] { return interrupt(); };
     odt::LayeredAnswer answer;
     {
-      nb::gil_scoped_release free;
+      Unlocked free;
       answer = search_->solve(shape, below, bound_only, o);
     }
     LayeredAnswer made{

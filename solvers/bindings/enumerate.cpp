@@ -45,7 +45,7 @@ odt::FunctionSpace space_of(const FunctionSpace& given, Callback& region) {
   space.own.assign(given.own.begin(), given.own.end());
   space.weight = given.weight;
   space.region = [&region](int feature, int low, int high, int level) {
-    nb::gil_scoped_acquire lock;
+    Locked lock;
     const auto [column, line, from, behind, to, to_behind, value] =
         region.ask(RegionGiven{0, true, 0, 0, 0, 0, 0}, feature, low, high, level);
     return odt::Region{column, line, {from, behind}, {to, to_behind}, value};
@@ -96,7 +96,7 @@ Listed enumerate(const odt::RuledProblem& p, const Limits& limits, const Wish& w
   if (found) {
     heard.emplace(*found);
     listing.found = [&heard](const odt::Tree& tree, Loss value, int function) {
-      nb::gil_scoped_acquire lock;
+      Locked lock;
       return heard->ask(false, TreeArrays(tree), value, function);
     };
   }
@@ -112,7 +112,7 @@ Listed enumerate(const odt::RuledProblem& p, const Limits& limits, const Wish& w
   o.interrupted = [&interrupt] { return interrupt(); };
   Listed listed;
   {
-    nb::gil_scoped_release free;
+    Unlocked free;
     static_cast<odt::Listed&>(listed) = odt::enumerate(p, listing, o);
   }
   if (heard) heard->rethrow();

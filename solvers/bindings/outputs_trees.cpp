@@ -70,7 +70,7 @@ Grown grow_outputs(const odt::OutputProblem& p, const std::string& split, const 
   g.interrupted = [&interrupt] { return interrupt(); };
   odt::GrownOutputs r;
   {
-    nb::gil_scoped_release free;
+    Unlocked free;
     r = odt::grow_outputs(p, g);
   }
   return {TreeArrays(r.tree, r.output), r.value, r.relaxations, r.candidates, r.evaluated};

@@ -15,7 +15,7 @@ void bind_ranks(nb::module_& module) {
         std::vector<std::int64_t> places(numbers.shape(0));
         std::vector<double> values;
         {
-          nb::gil_scoped_release release;
+          odt_python::Unlocked release;
           values = odt::ranked(numbers.data(), numbers.shape(0), places.data());
         }
         return std::make_tuple(odt_python::array_of(std::move(values)),

@@ -30,7 +30,7 @@ RupAnswer check(const odt_python::Vector<std::int32_t>& formula, const nb::bytes
                 const odt_python::Asked& interrupted) {
   odt_python::Interrupt interrupt(interrupted);
   const std::string_view text(proof.c_str(), proof.size());
-  nb::gil_scoped_release release;
+  odt_python::Unlocked release;
   return {odt::check_rup(formula.data(), formula.shape(0), text, [&] { return interrupt(); })};
 }
 

@@ -62,7 +62,7 @@ class SplitScan {
     std::vector<std::int64_t> tests(n), exact(n);
     std::vector<double> gini(n);
     {
-      nb::gil_scoped_release release;
+      Unlocked release;
       odt::Scanner scanner;
       for (std::size_t i = 0; i < n; ++i) {
         const auto found = scanner.best(node, family(families.data()[i], allowed.data()),

@@ -67,7 +67,7 @@ std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size(
 
 odt::Returned exchanged(Callback& exchange, const std::vector<odt::RemoteCut>& cuts, bool drop) {
   odt::Returned back;
-  nb::gil_scoped_acquire lock;
+  Locked lock;
   std::vector<nb::bytes> given;
   for (const odt::RemoteCut& cut : cuts) given.push_back(bytes_of(odt::packed(cut)));
   const auto answer = exchange.ask<std::optional<std::tuple<std::size_t, Values>>>(
@@ -104,7 +104,7 @@ std::optional<nb::bytes> evaluated(odt::RemoteProblem& problem, const nb::bytes&
   const odt::RemoteCut given = odt::cut_of(text_of(cut));
   std::optional<odt::RemoteValue> answer;
   {
-    nb::gil_scoped_release free;
+    Unlocked free;
     answer = problem.evaluate(given, [&interrupt] { return interrupt(); });
   }
   if (!answer) return std::nullopt;

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "lock.hpp"
 #include "odt/control.hpp"
 #include "odt/problem.hpp"
 
@@ -77,13 +78,13 @@ class Interrupt {
     const auto now = std::chrono::steady_clock::now();
     if (!odt::Looks::counted && now - last_ < std::chrono::milliseconds(50)) return raised_;
     last_ = now;
-    nb::gil_scoped_acquire lock;
+    Locked lock;
     if (PyErr_CheckSignals() != 0) {
       // Kept back: the caller gets the best tree so far and is told.
       PyErr_Clear();
       raised_ = true;
     }
-    if (!raised_ && asked_) raised_ = nb::cast<bool>((*asked_)());
+    if (!raised_ && asked_) raised_ = nb::cast<bool>(called(*asked_));
     return raised_;
   }
   bool raised() const { return raised_; }
@@ -103,9 +104,9 @@ class Callback {
   template <class Answer, class... Given>
   Answer ask(Answer otherwise, Given&&... given) {
     if (error_) return otherwise;
-    nb::gil_scoped_acquire lock;
+    Locked lock;
     try {
-      return nb::cast<Answer>(function_(std::forward<Given>(given)...));
+      return nb::cast<Answer>(called(function_, std::forward<Given>(given)...));
     } catch (nb::python_error& e) {
       error_ = std::make_unique<nb::python_error>(std::move(e));
     }
@@ -114,9 +115,9 @@ class Callback {
   template <class... Given>
   void tell(Given&&... given) {
     if (error_) return;
-    nb::gil_scoped_acquire lock;
+    Locked lock;
     try {
-      function_(std::forward<Given>(given)...);
+      called(function_, std::forward<Given>(given)...);
     } catch (nb::python_error& e) {
       error_ = std::make_unique<nb::python_error>(std::move(e));
     }

@@ -147,12 +147,12 @@ Made answered(Options o, const Limits& limits, const Progress<Value>& progress, 
   if (progress)
     o.progress = [&heard](const auto& i, const odt::Found& found) {
       if (heard.raised()) return;
-      nb::gil_scoped_acquire lock;
+      Locked lock;
       heard.tell(i.value, i.bound, i.seconds, told(found));
     };
   decltype(solve(o)) result;
   {
-    nb::gil_scoped_release free;
+    Unlocked free;
     result = solve(o);
   }
   heard.rethrow();

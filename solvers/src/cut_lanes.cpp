@@ -1,13 +1,15 @@
 #include "odt/cut_lanes.hpp"
 
+#include <array>
+
 namespace odt {
 
 namespace {
 
 // Eight bytes of 0 and -1 from eight bits.
 const std::uint64_t* bytes_of_bits() {
-  static const std::vector<std::uint64_t> table = [] {
-    std::vector<std::uint64_t> all(256);
+  static const std::array<std::uint64_t, 256> table = [] {
+    std::array<std::uint64_t, 256> all{};
     for (std::size_t bits = 0; bits < 256; ++bits)
       for (std::size_t i = 0; i < 8; ++i)
         if (bits >> i & 1) all[bits] |= std::uint64_t{255} << (8 * i);
