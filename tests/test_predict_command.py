@@ -13,7 +13,7 @@ from typing import Literal
 import pytest
 from click.testing import CliRunner
 
-from odtdsl import load_model
+from odtdsl import OdtError, load_model
 from odtdsl.datasets import parts
 from odtdsl.datasets.readers import read
 from odtdsl.datasets.request import DataRequest
@@ -122,7 +122,29 @@ def test_missing_cells_without_a_side_are_told(tmp_path):
         model = _regions(tmp_path, f"missing {policy}")
         done = odt("predict", model, tmp_path / "e.csv")
         assert done.stderr.count("U219") == told, policy
-        assert load_model(model).features[0].gaps == (not told)
+        assert load_model(model).features[0].gaps is (not told)
+
+
+def test_a_model_of_an_older_version_does_not_speak_for_its_spec(tmp_path):
+    (tmp_path / "e.csv").write_text("region,age\n,30\nnorth,31\n")
+    for policy in ("drop", "branch"):
+        model = _regions(tmp_path, f"missing {policy}")
+        value = json.loads(model.read_text())
+        for feature in value["features"]:
+            del feature["gaps"]
+        model.write_text(json.dumps(value))
+        assert load_model(model).features[0].gaps is None
+        done = odt("predict", model, tmp_path / "e.csv")
+        assert done.exit_code == 0
+        assert done.stderr.startswith(
+            "warning[U219]: `region` is missing in 1 of 2 rows, and the model, which an older "
+            "odtdsl saved, does not tell whether its spec says"
+        )
+        assert "help: solve and save it again, with `missing {region} branch`" in done.stderr
+    for wrong in ("null", '"yes"'):
+        model.write_text(json.dumps(value).replace('"step"', f'"gaps": {wrong}, "step"'))
+        with pytest.raises(OdtError, match="is not true or false"):
+            load_model(model)
 
 
 def test_the_target_may_be_passed_through(tree):

@@ -214,7 +214,7 @@ class Columns:
         missing = self._missing(names)
         return tuple(
             FeatureDecl(
-                type=types[name] if missing[name] in _CLOSED else replace(types[name], gaps=True),
+                type=replace(types[name], gaps=missing[name] not in _CLOSED),
                 candidates=candidates[name],
                 missing=missing[name],
             )

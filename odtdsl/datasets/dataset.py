@@ -59,7 +59,7 @@ class ColumnType:
     a frame, without a writing of their own, so that cells are compared with them as numbers.
     `na` are the texts that the spec reads as missing, kept for later rows; no part of the type.
     `date` says of which date a number was made; `gaps`, no part of the type either, whether the
-    spec says where missing cells go.
+    spec says where missing cells go (None: not known, as of models that 0.1.0 saved).
     """
 
     name: str
@@ -69,7 +69,7 @@ class ColumnType:
     by_value: bool = False
     na: tuple[str, ...] = field(default=(), compare=False)
     date: OfDate | None = None
-    gaps: bool = field(default=False, compare=False)
+    gaps: bool | None = field(default=None, compare=False)
 
     def shown(self, value: float) -> float:
         """A number of the column as people read it: days as a date."""

@@ -18,7 +18,8 @@ A file of version 2 is one object::
 `output` holds one number for each target; `days` lists targets that are dates, if there are any,
 whose outputs are days since 1970-01-01. A leaf of a survival tree has one, its hazard ratio,
 and a `curve`, a list of [time, weight at risk, weight of events]. `step` is a fraction as text,
-such as "1/2". A feature has `na`, a list of texts, where the spec reads some as missing. Every
+such as "1/2". A feature has `na`, a list of texts, where the spec reads some as missing, and
+`gaps`, whether the spec says where missing cells go, which files of 0.1.0 do not tell. Every
 other key must be there and no other may be. Files of version 1 have no `by_value` and are read as
 if it were true for every column with levels: there a cell was the level that read as its number.
 """
@@ -257,8 +258,8 @@ class Reader:
         by_value = entry.get("by_value", self.version == 1 and kind != "number")
         if not isinstance(by_value, bool):
             self.wrong("F207", f"{place}.by_value", f"{_short(by_value)} is not true or false")
-        gaps = entry.get("gaps", False)
-        if not isinstance(gaps, bool):
+        gaps = entry.get("gaps")
+        if "gaps" in entry and not isinstance(gaps, bool):
             self.wrong("F207", f"{place}.gaps", f"{_short(gaps)} is not true or false")
         found = ColumnType(
             name=self.text(entry.get("name", ""), f"{place}.name"),
@@ -268,7 +269,7 @@ class Reader:
             by_value=by_value is True,
             na=tuple(self.text(v, f"{place}.na[{i}]") for i, v in enumerate(marks)),
             date=self.date(entry["date"], f"{place}.date") if "date" in entry else None,
-            gaps=gaps is True,
+            gaps=gaps if isinstance(gaps, bool) else None,
         )
         self.types[found.name] = found
         return found
@@ -514,7 +515,7 @@ def feature_object(type_: ColumnType) -> Object:
         "by_value": type_.by_value,
         **({"na": list(type_.na)} if type_.na else {}),
         **({"date": _date_object(type_.date)} if type_.date is not None else {}),
-        **({"gaps": True} if type_.gaps else {}),
+        **({} if type_.gaps is None else {"gaps": type_.gaps}),
     }
 
 

@@ -51,20 +51,30 @@ class Unfamiliar:
         for type_ in self._types:
             if self._unseen[type_.name]:
                 yield self._of_new(type_)
-            if count := self._missing[type_.name]:
-                name = name_text(type_.name)
-                yield Diagnostic(
-                    code="U219",
-                    severity="warning",
-                    message=(
-                        f"`{type_.name}` is missing in {count} of {self._rows} rows, and the spec "
-                        "of the model does not say where such rows go"
-                    ),
-                    notes=("at each split they take the side with more training weight",),
-                    helps=(
-                        f"to let each split learn the side, solve with {_branch(name)} in the spec",
-                    ),
-                )
+            if self._missing[type_.name]:
+                yield self._of_missing(type_)
+
+    def _of_missing(self, type_: ColumnType) -> Diagnostic:
+        missing = f"`{type_.name}` is missing in {self._missing[type_.name]} of {self._rows} rows"
+        asked = f"{_branch(name_text(type_.name))} in the spec"
+        if type_.gaps is None:
+            return Diagnostic(
+                code="U219",
+                severity="warning",
+                message=(
+                    f"{missing}, and the model, which an older odtdsl saved, does not tell whether "
+                    "its spec says where such rows go"
+                ),
+                notes=("at each split they take the side that the model names as `missing`",),
+                helps=(f"solve and save it again, with {asked} to let each split learn the side",),
+            )
+        return Diagnostic(
+            code="U219",
+            severity="warning",
+            message=f"{missing}, and the spec of the model does not say where such rows go",
+            notes=("at each split they take the side with more training weight",),
+            helps=(f"to let each split learn the side, solve with {asked}",),
+        )
 
     def _of_new(self, type_: ColumnType) -> Diagnostic:
         values = list(self._values[type_.name])
