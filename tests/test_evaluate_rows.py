@@ -223,6 +223,19 @@ def test_a_spec_adds_its_rules_and_a_greedy_tree(
     own = odt(*asked[:3], "rows.csv").stdout.splitlines()
     assert own[:2] == ["20 rows", "12 of them are the training rows of the spec: this is no test"]
     assert any(line.startswith("on the 20 rows (rules are") for line in own)
+    checked = ("audit", *asked[1:3])
+    audited = odt(*checked, "rows.csv").stdout.splitlines()
+    assert audited[1].startswith("rows: 0 errors on 20 rows")
+    assert audited[2].strip() == own[1]
+    assert any(line.startswith("on the 20 rows (rules are") for line in audited)
+    assert "test" not in "".join(audited).replace("this is no test", "")
+    assert json.loads(odt(*checked, "rows.csv", "--json").stdout)["trained"] == 12
+    for rows in ((), ("later.csv",)):
+        said = odt(*checked, *rows).stdout
+        assert "test: " in said
+        assert "test rows (rules are" in said
+        assert "this is no test" not in said
+        assert json.loads(odt(*checked, *rows, "--json").stdout)["trained"] == 0
 
 
 def test_the_report_has_the_measures_of_the_test_rows(tmp_path: Path) -> None:

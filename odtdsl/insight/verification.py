@@ -11,6 +11,7 @@ from odtdsl.auditor.results import audit_to_json
 from odtdsl.base.diagnostics.model import Diagnostic
 from odtdsl.base.diagnostics.render import to_json
 from odtdsl.base.numbers import as_number, only
+from odtdsl.datasets.digest import digest
 
 if TYPE_CHECKING:
     from odtdsl.compiler import Analysis
@@ -35,6 +36,9 @@ class Audited:
     test
         The tree on the test rows of the spec; None without a tree or test rows. Rules are for
         training rows, so that none of them fails there.
+    trained
+        How many of these rows are training rows of the spec, where they are those of its own file;
+        0 for others.
     warnings
         What an audit does not refuse and a reader should know: classes never predicted.
     """
@@ -44,6 +48,7 @@ class Audited:
     proven: tuple[Verified, ...] | None
     shortfalls: tuple[Diagnostic, ...]
     test: TestScore | None = None
+    trained: int = 0
     warnings: tuple[Diagnostic, ...] = ()
 
     @property
@@ -60,6 +65,7 @@ class Audited:
             told["objective"] = as_number(only(self.audit.objective))
             told["audit"] = audit_to_json(self.audit)
             told["test"] = None if self.test is None else self.test.to_json()
+            told["trained"] = self.trained
             told["warnings"] = [to_json(one) for one in self.warnings]
         if self.proven is not None:
             told["proven"] = verified_json(self.proven)
@@ -83,6 +89,7 @@ def audited(
 
     found: Audit | None = None
     test: TestScore | None = None
+    trained = 0
     warnings: tuple[Diagnostic, ...] = ()
     if model is not None:
         saved, said = load_saved(model)
@@ -90,6 +97,8 @@ def audited(
         found = replace(found, lines=found.lines + recounted(said, saved, analysis, found))
         if analysis.test is not None and analysis.test.n_rows:
             test = score(saved, analysis.test, analysis.rows)
+            if digest(analysis.table) == digest(analysis.test.table):
+                trained = analysis.rows.data.n_rows
         warnings = model_warnings(saved, analysis.rows)
     proven: tuple[Verified, ...] | None = None
     shortfalls: tuple[Diagnostic, ...] = ()
@@ -105,5 +114,6 @@ def audited(
         proven=proven,
         shortfalls=shortfalls,
         test=test,
+        trained=trained,
         warnings=warnings,
     )

@@ -206,11 +206,16 @@ def size_line(result: Result) -> str:
 
 def test_line(test: TestScore) -> str:
     """What is reported of test rows."""
+    return score_line(test, "test")
+
+
+def score_line(test: TestScore, of: str) -> str:
+    """What is reported of rows; `of` says what they are."""
     aside = ", without weights" if test.weighted else ""
     if test.accuracy is None:
-        return f"test: {_figures(test)} on {counted(test.rows, 'row')}{aside}"
+        return f"{of}: {_figures(test)} on {counted(test.rows, 'row')}{aside}"
     wrong = counted(test.errors or 0, "error")
-    return f"test: {wrong} on {counted(test.rows, 'row')}, accuracy {test.accuracy:.2%}{aside}"
+    return f"{of}: {wrong} on {counted(test.rows, 'row')}, accuracy {test.accuracy:.2%}{aside}"
 
 
 def _figures(test: TestScore) -> str:
@@ -269,6 +274,11 @@ def is_in_test_line(text: str, value: Fraction | None, test: TestScore) -> bool:
         "maximize accuracy": 1 - wrong / test.rows,
     }
     return told.get(text) == value
+
+
+def trained_line(trained: int) -> str:
+    """What is said of rows among which are so many training rows."""
+    return f"{trained:,} of them are the training rows of the spec: this is no test"
 
 
 COLUMNS = ("rule", "holds", "value", "bound", "slack", "rows", "condition")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from odtdsl.base.numbers import counted
 from odtdsl.driver.scoring import TestScore
 from odtdsl.insight.evaluation import LEVEL, Evaluation, Measure, Part
-from odtdsl.presentation.console import audited_test, table, test_lines
+from odtdsl.presentation.console import audited_test, table, test_lines, trained_line
 
 
 def lines(found: Evaluation, stages: Sequence[str] = ()) -> Iterator[str]:
@@ -17,7 +17,7 @@ def lines(found: Evaluation, stages: Sequence[str] = ()) -> Iterator[str]:
     said = f"; {counted(found.left_out, 'row')} left out: no truth, or an unknown class"
     yield f"{counted(first.rows, 'row')}{said if found.left_out else ''}"
     if found.trained:
-        yield f"{found.trained:,} of them are the training rows of the spec: this is no test"
+        yield trained_line(found.trained)
     yield ""
     yield from _measures([first, *groups], found)
     if found.left_beside:
