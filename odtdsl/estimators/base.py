@@ -22,6 +22,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from odtdsl.base import back_ends
 from odtdsl.base.back_ends import gives_up, proves
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.datasets.table import IntArray
@@ -51,6 +52,7 @@ from odtdsl.estimators.versions import (
 )
 from odtdsl.estimators.weights import repeated, weights_of, with_digits
 from odtdsl.interfaces.api.model import Model
+from odtdsl.interfaces.api.options import options_of
 from odtdsl.language import ast
 from odtdsl.predictors.tree import Tree
 from odtdsl.words import values
@@ -295,7 +297,13 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         certify = bool(getattr(self, "certify", False))
         from odtdsl.insight.proofs.certify import checked, logged
 
-        ledger, asked = logged(analysis) if certify else (None, Overrides())
+        said = analysis.problem.options.backend
+        named = None if self.backend is None and said == back_ends.AUTO else said
+        overrides = Overrides(backend=named, variant=options_of(self.options))
+        ledger = None
+        if certify:
+            ledger, certified = logged(analysis)
+            overrides |= certified
         beside = None if held is None else HeldOut(analysis.rows, held, self.n_iter_no_change)
         stopped = False
 
@@ -312,7 +320,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
             report=report if listens else None,
             stop=(lambda: stopped or (beside is not None and beside.over())) if listens else None,
             ledger=ledger,
-            **asked,
+            **overrides,
         )
         if beside is not None:
             pressed = result.interrupted and not (stopped or beside.over())

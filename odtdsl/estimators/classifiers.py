@@ -188,7 +188,11 @@ class OptimalTreeClassifier(TreeMethods, _Classifier):
         are proven as a rule, and 5 s for deeper ones, which are not: they come without a
         warning, and `result_.status` tells. None is no limit.
     backend : str, optional
-        `"exact"`, `"milp"`, `"sat"`, `"greedy"`, ...; by default what suits the problem.
+        `"exact"`, `"milp"`, `"sat"`, `"greedy"`, ..., with settings as behind `using` in a spec:
+        `"search(steps = 1000)"`; by default what suits the problem.
+    options : mapping, optional
+        Options of one back end by their names, as `odtdsl.solve` takes them:
+        `{"model": "subtrees"}`. Without `backend` it is the one that they belong to.
     random_state : int, RandomState or None
         The seed of all choices; None is 0. The exact search makes none.
     n_jobs : int, optional
@@ -252,6 +256,7 @@ class OptimalTreeClassifier(TreeMethods, _Classifier):
         missing: str = "branch",
         time_limit: Any = AUTO,
         backend: str | None = None,
+        options: Mapping[str, Any] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         early_stopping: bool = False,
@@ -274,6 +279,7 @@ class OptimalTreeClassifier(TreeMethods, _Classifier):
         self.missing = missing
         self.time_limit = time_limit
         self.backend = backend
+        self.options = options
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.early_stopping = early_stopping
@@ -312,7 +318,7 @@ class OptimalDiagramClassifier(_Classifier):
     Parameters
     ----------
     rules, groups, spec, settings, objective, missing, time_limit, backend, \
-random_state, n_jobs
+options, random_state, n_jobs
         As for `OptimalTreeClassifier`. Rules about leaves are refused: a diagram has one
         terminal per class.
     widths : sequence of int
@@ -362,6 +368,7 @@ random_state, n_jobs
         missing: str = "branch",
         time_limit: Any = AUTO,
         backend: str | None = None,
+        options: Mapping[str, Any] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -377,6 +384,7 @@ random_state, n_jobs
         self.missing = missing
         self.time_limit = time_limit
         self.backend = backend
+        self.options = options
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -29,7 +29,7 @@ class OptimalPolicyTree(TreeMethods, OptimalEstimator):
     Parameters
     ----------
     rules, groups, spec, settings, max_depth, max_leaf_nodes, min_samples_leaf, \
-min_samples_split, missing, time_limit, backend, random_state, n_jobs
+min_samples_split, missing, time_limit, backend, options, random_state, n_jobs
         As for `OptimalTreeClassifier`. Rules name choices by the columns of the rewards:
         `"share(drug_a) <= 30%"`.
     by : "reward" or "loss"
@@ -88,6 +88,7 @@ min_samples_split, missing, time_limit, backend, random_state, n_jobs
         missing: str = "branch",
         time_limit: Any = AUTO,
         backend: str | None = None,
+        options: Mapping[str, Any] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -105,6 +106,7 @@ min_samples_split, missing, time_limit, backend, random_state, n_jobs
         self.missing = missing
         self.time_limit = time_limit
         self.backend = backend
+        self.options = options
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -89,8 +89,8 @@ class OptimalTreeRegressor(_Regressor):
     Parameters
     ----------
     rules, groups, spec, settings, max_depth, max_leaf_nodes, min_samples_leaf, \
-min_samples_split, missing, time_limit, backend, random_state, n_jobs, early_stopping, \
-validation_fraction, n_iter_no_change
+min_samples_split, missing, time_limit, backend, options, random_state, n_jobs, \
+early_stopping, validation_fraction, n_iter_no_change
         As for `OptimalTreeClassifier`.
     criterion : "squared_error", "absolute_error" or "poisson"
         The loss; `poisson` needs targets of at least 0.
@@ -132,6 +132,7 @@ validation_fraction, n_iter_no_change
         missing: str = "branch",
         time_limit: Any = AUTO,
         backend: str | None = None,
+        options: Mapping[str, Any] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         early_stopping: bool = False,
@@ -152,6 +153,7 @@ validation_fraction, n_iter_no_change
         self.missing = missing
         self.time_limit = time_limit
         self.backend = backend
+        self.options = options
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.early_stopping = early_stopping
@@ -176,7 +178,8 @@ class OutputConstrainedTreeRegressor(_Regressor):
     step : float, optional
         A grid of outputs, such as 1 for whole numbers.
     criterion, groups, spec, settings, max_depth, max_leaf_nodes, min_samples_leaf, \
-min_samples_split, cost_complexity, objective, missing, time_limit, backend, random_state, n_jobs
+min_samples_split, cost_complexity, objective, missing, time_limit, backend, options, \
+random_state, n_jobs
         As for `OptimalTreeRegressor`. Proofs are for depths to 3 or so: deeper trees are for
         `backend="greedy"`.
 
@@ -218,6 +221,7 @@ min_samples_split, cost_complexity, objective, missing, time_limit, backend, ran
         missing: str = "branch",
         time_limit: Any = AUTO,
         backend: str | None = None,
+        options: Mapping[str, Any] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -238,6 +242,7 @@ min_samples_split, cost_complexity, objective, missing, time_limit, backend, ran
         self.missing = missing
         self.time_limit = time_limit
         self.backend = backend
+        self.options = options
         self.random_state = random_state
         self.n_jobs = n_jobs
 

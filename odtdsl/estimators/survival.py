@@ -46,7 +46,7 @@ class OptimalSurvivalTree(TreeMethods, OptimalEstimator):
     Parameters
     ----------
     rules, groups, spec, settings, max_depth, max_leaf_nodes, min_samples_leaf, missing, \
-time_limit, backend, random_state, n_jobs
+time_limit, backend, options, random_state, n_jobs
         As for `OptimalTreeClassifier`. Rules speak of what number targets have, too, and of
         `survival_loss`: `"forall path: stage before biopsy"`.
     cost_complexity : float
@@ -109,6 +109,7 @@ time_limit, backend, random_state, n_jobs
         missing: str = "branch",
         time_limit: Any = AUTO,
         backend: str | None = None,
+        options: Mapping[str, Any] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -124,6 +125,7 @@ time_limit, backend, random_state, n_jobs
         self.missing = missing
         self.time_limit = time_limit
         self.backend = backend
+        self.options = options
         self.random_state = random_state
         self.n_jobs = n_jobs
 
