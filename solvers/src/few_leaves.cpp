@@ -101,6 +101,7 @@ FewLeaves::Counts FewLeaves::before(std::int32_t cut) const {
 
 Loss FewLeaves::lost(std::int32_t low, std::int32_t high, int leaves) {
   if (!counted_) count();
+  if (leaves >= labels_) return 0;
   const Counts upto = before(high), from = before(low);
   Counts most{};
   Loss lost = 0;
@@ -124,9 +125,9 @@ void FewLeaves::look(const Interval& i, int left_leaves, int right_leaves) {
   lost_left_.resize(std::max(lost_left_.size(), room));
   lost_right_.resize(std::max(lost_right_.size(), room));
   const std::int16_t* points = counts_.data() + first_;
-  lose(points, row_, before(i.low).data(), false, labels_, left_leaves, inner,
+  lose(points, row_, before(i.low).data(), false, labels_, std::min(left_leaves, labels_), inner,
        lost_left_.data() + 1);
-  lose(points, row_, before(i.high).data(), true, labels_, right_leaves, inner,
+  lose(points, row_, before(i.high).data(), true, labels_, std::min(right_leaves, labels_), inner,
        lost_right_.data() + 1);
   lost_left_[0] = 0;
   lost_right_[inner + 1] = 0;

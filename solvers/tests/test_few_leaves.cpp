@@ -43,7 +43,10 @@ CASE(cuts_that_lose_enough_are_closed) {
   int closed = 0, tighter = 0;
   for (int trial = 0; trial < check::trials(4000); ++trial) {
     const int classes = draw(random, 3, 16), rows = draw(random, 2, trial % 8 == 0 ? 700 : 150);
-    const int leaves[2] = {draw(random, 1, classes - 1), draw(random, 1, classes - 1)};
+    // One side may have more leaves than there are classes.
+    const int fewer = draw(random, 1, classes - 1),
+              other = draw(random, 1, trial % 5 ? classes : 40);
+    const int leaves[2] = {trial % 2 ? fewer : other, trial % 2 ? other : fewer};
     LossModel loss(random_problem(random, 3, 1, 3, 3));
     loss.kind = LossKind::multi_class;
     loss.labels = classes;
