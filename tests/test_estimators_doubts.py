@@ -221,3 +221,56 @@ def test_widths_and_numbers_of_trees_of_a_wrong_kind_are_told() -> None:
         odtdsl.OptimalDiagramClassifier(widths=3).fit(X, y)  # type: ignore[arg-type]
     with pytest.raises(odtdsl.OdtError, match="`n_estimators` cannot be 'x'"):
         odtdsl.OutputConstrainedForestRegressor(n_estimators="x").fit(X, y)  # type: ignore[arg-type]
+
+
+def _of_regions() -> tuple[pd.DataFrame, Any]:
+    rng = np.random.default_rng(0)
+    region = rng.choice(["north", "south", "east"], ROWS)
+    frame = pd.DataFrame({"region": region, "age": rng.integers(20, 80, ROWS).astype(float)})
+    return frame, np.where(region == "south", "a", "b")
+
+
+def test_new_values_are_told_where_they_are_predicted_on() -> None:
+    """Each once, as one warning of all columns; the answers are as before."""
+    X, y = _of_regions()
+    fitted = odtdsl.OptimalTreeClassifier(max_depth=1).fit(X, y)
+    assert fitted.tree_.tested == ("region",)
+    later = pd.DataFrame({"region": ["South", "south", "West", "South"], "age": 30.0})
+    with pytest.warns(odtdsl.DataWarning) as caught:
+        answers = fitted.predict(later)
+    (one,) = caught
+    assert answers.tolist() == ["b", "a", "b", "b"]
+    assert one.filename == __file__
+    assert str(one.message).startswith(
+        'warning[U218]: `region` is "South", "West" in 3 of 4 rows, which no training row has'
+    )
+    assert 'did you mean "south"?' in str(one.message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted.predict(later)
+        fitted.predict(later[2:])
+        fitted.predict_proba(later)
+        fitted.predict(X)
+        fitted.predict(X.assign(age=1000.0))
+    with pytest.warns(odtdsl.DataWarning, match="UP"):
+        fitted.predict_proba(later.assign(region="UP"))
+
+
+@pytest.mark.parametrize("how", ["predict", "apply", "score"])
+def test_new_values_are_told_of_numbers_and_by_every_method(how: str) -> None:
+    X, y = _of_regions()
+    outputs = (y == "a").astype(float)
+    fitted = odtdsl.OptimalTreeRegressor(max_depth=1).fit(X, outputs)
+    later = X.assign(region="Ost")
+    with pytest.warns(odtdsl.DataWarning, match="Ost"):
+        getattr(fitted, how)(later, outputs) if how == "score" else getattr(fitted, how)(later)
+
+
+def test_folds_without_a_value_tell_of_it_once() -> None:
+    from sklearn.model_selection import cross_val_score
+
+    X, y = _of_regions()
+    X.loc[7, "region"] = "isle"
+    with pytest.warns(odtdsl.DataWarning) as caught:
+        cross_val_score(odtdsl.OptimalTreeClassifier(max_depth=1), X, y, cv=3)
+    assert len([one for one in caught if "isle" in str(one.message)]) == 1

@@ -25,9 +25,10 @@ from sklearn.utils.validation import (
 from odtdsl.base import back_ends
 from odtdsl.base.back_ends import gives_up, proves
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
-from odtdsl.datasets.table import IntArray
+from odtdsl.datasets.table import IntArray, Table
 from odtdsl.driver.overrides import Overrides
 from odtdsl.driver.scoring import TestScore, score
+from odtdsl.driver.unfamiliar import Unfamiliar
 from odtdsl.estimators.cells import Cells, check_outputs, masks, read_features, read_sensitive
 from odtdsl.estimators.early import HeldOut, parted, stops_early
 from odtdsl.estimators.new_rows import data_of
@@ -54,6 +55,7 @@ from odtdsl.estimators.weights import repeated, weights_of, with_digits
 from odtdsl.interfaces.api.model import Model
 from odtdsl.interfaces.api.options import options_of
 from odtdsl.language import ast
+from odtdsl.predictors.frames import as_table
 from odtdsl.predictors.tree import Tree
 from odtdsl.words import values
 
@@ -66,7 +68,8 @@ if TYPE_CHECKING:
 
 
 class DataWarning(UserWarning):
-    """Cells of `X` or classes of `y` that are taken for what they are probably not meant as."""
+    """Cells of `X` or classes of `y` that are taken for what they are probably not meant as, or
+    that are predicted on and no row of `fit` had."""
 
 
 POLICIES = ("branch", "left", "right", "drop", "refuse")
@@ -91,6 +94,13 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         key = (warning.code, *warning.message.split("`")[1:2])
         mine = self._token = getattr(self, "_token", None) or object()
         return getattr(self, "_told", {}).setdefault(key, mine) is mine
+
+    def _are_new(self, name: str, strange: Unfamiliar) -> bool:
+        """Whether no clone has warned of all these new values of a column."""
+        told = self.__dict__.setdefault("_told", {}).setdefault(("new values", name), set())
+        untold = strange.new[name].keys() - told
+        told |= untold
+        return bool(untold)
 
     # ---- what each estimator says
 
@@ -412,8 +422,19 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
 
     def _places(self, X: Any) -> IntArray:
         """The leaf, or the terminal, of each row."""
+        return self._fitted.apply(self._rows(X))
+
+    def _rows(self, X: Any) -> Table:
+        """The tested cells of rows to predict; warns of values that `fit` had none of."""
         columns = self._columns(X)  # first: it says what is wrong with the estimator
-        return self._fitted.apply(columns)
+        model = self._fitted
+        table = as_table(model, columns)
+        strange = Unfamiliar(model)
+        strange.look_at(table)
+        told = [strange.of_new(name) for name in strange.new if self._are_new(name, strange)]
+        if told:
+            warnings.warn("\n".join(map(str, told)), DataWarning, stacklevel=4)
+        return table
 
     def audit(
         self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None

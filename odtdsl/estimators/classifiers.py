@@ -99,8 +99,8 @@ class _Classifier(ClassifierMixin, OptimalEstimator):  # type: ignore[misc]
         float64 array, shape (n_rows, n_classes)
             In the order of `classes_`.
         """
-        columns = self._columns(X)
-        shares = self._fitted.predict_proba(columns)
+        rows = self._rows(X)
+        shares = self._fitted.predict_proba(rows)
         found = np.zeros_like(shares)
         found[:, np.asarray(self._order)] = shares
         return found

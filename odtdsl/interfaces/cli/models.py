@@ -133,9 +133,9 @@ class Evaluate(OnRows):
 
     def answer(self) -> int:
         """Print accuracy, recall, precision, ROC AUC and more, or the errors of numbers."""
+        from odtdsl.driver.unfamiliar import Unfamiliar
         from odtdsl.insight.evaluation import evaluate, evaluate_under
         from odtdsl.interfaces.api import load_model
-        from odtdsl.interfaces.cli.unfamiliar import Unfamiliar
         from odtdsl.presentation.evaluation import lines
 
         model = load_model(self.model)
@@ -185,9 +185,9 @@ class Audit(OnSpec):
 
     def run(self) -> int:
         """Audit a saved model, check a proof, or both; exits with 1 if something does not hold."""
+        from odtdsl.driver.unfamiliar import Unfamiliar
         from odtdsl.insight.verification import audited
         from odtdsl.interfaces.api import load_model
-        from odtdsl.interfaces.cli.unfamiliar import Unfamiliar
         from odtdsl.presentation.verification import lines
 
         if self.model is None and self.proof is None:

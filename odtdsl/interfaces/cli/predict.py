@@ -23,7 +23,7 @@ from odtdsl.interfaces.cli.outputs import check_outputs
 
 if TYPE_CHECKING:
     from odtdsl.datasets.table import Table
-    from odtdsl.interfaces.cli.unfamiliar import Unfamiliar
+    from odtdsl.driver.unfamiliar import Unfamiliar
     from odtdsl.predictors.predictor import Predictor
 
 Part = Mapping[str, Sequence[Any]]
@@ -71,8 +71,8 @@ class Predict(OnRows):
     def answer(self) -> int:
         """Print or write what a saved model predicts for the rows of a file."""
         from odtdsl.base.files import written_whole
+        from odtdsl.driver.unfamiliar import Unfamiliar
         from odtdsl.interfaces.api import load_model
-        from odtdsl.interfaces.cli.unfamiliar import Unfamiliar
 
         reads = [("the model", self.model)]
         if self.rows != STDIN:

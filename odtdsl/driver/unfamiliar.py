@@ -28,7 +28,8 @@ class Unfamiliar:
         self._rows = 0
         self._missing = dict.fromkeys(tested, 0)
         self._unseen = dict.fromkeys(tested, 0)
-        self._values: dict[str, dict[str, None]] = {name: {} for name in tested}
+        self.new: dict[str, dict[str, None]] = {}
+        """By column, the values that no training row had, in the order of their rows."""
 
     def look_at(self, table: Table) -> None:
         """Count these rows too; the model can predict them."""
@@ -43,14 +44,14 @@ class Unfamiliar:
             rows = np.flatnonzero(cells.codes == UNSEEN_CODE)
             self._unseen[type_.name] += len(rows)
             if len(rows):
-                values = self._values[type_.name]
+                values = self.new.setdefault(type_.name, {})
                 values |= dict.fromkeys(str(text) for text in column.texts[rows].tolist())
 
     def warnings(self) -> Iterator[Diagnostic]:
         """U218 for each column with values that are new, U219 for each with missing cells."""
         for type_ in self._types:
-            if self._unseen[type_.name]:
-                yield self._of_new(type_)
+            if type_.name in self.new:
+                yield self.of_new(type_.name)
             if self._missing[type_.name]:
                 yield self._of_missing(type_)
 
@@ -76,8 +77,10 @@ class Unfamiliar:
             helps=(f"to let each split learn the side, solve with {asked}",),
         )
 
-    def _of_new(self, type_: ColumnType) -> Diagnostic:
-        values = list(self._values[type_.name])
+    def of_new(self, name: str) -> Diagnostic:
+        """U218 for a column with values that are new."""
+        type_ = next(one for one in self._types if one.name == name)
+        values = list(self.new[name])
         listed = ", ".join(f'"{shortened(value)}"' for value in values[:_SHOWN])
         more = f" and {len(values) - _SHOWN} more values" if len(values) > _SHOWN else ""
         known = [level_text(level) for level in type_.levels]
