@@ -19,7 +19,7 @@ from scale import scaled
 
 import odtdsl
 from odtdsl.backends.base import Limits
-from odtdsl.backends.exact import regression
+from odtdsl.backends.exact import number_stages, regression
 from odtdsl.base.diagnostics.model import OdtError
 
 PAIRS = list(product(KINDS, LOSSES, (1, 2)))
@@ -66,6 +66,42 @@ minimize mse + 0.25 * tests(a, b) then depth then tests(b)
 rule r: leaves = 4"""
     result = odtdsl.solve(text, using="exact", frame=frame)
     assert [stage.value for stage in result.stages] == [0.75, 2, 1]
+
+
+FAR: dict[str, list[float]] = {
+    "a": [0, 0, 0, 0, 1],
+    "b": [0, 0, 1, 1, 0],
+    "c": [0, 0, 0, 1, 0],
+    "y": [-1.02, -1.02, 1.02 - 1.4, 1.02 + 1.4, 1e5],
+}
+"""The trees of 4, 3 and 2 leaves lose 0, .055 and 1.616. A single leaf loses so much that up to 1.6
+counts as equal, and the engine may lose 1.632 where it is asked for 1.6."""
+
+
+def far(rule: str) -> odtdsl.Result:
+    text = "data frame target y: number tree depth <= 3 minimize mse then leaves rule r: "
+    with without_start():
+        return odtdsl.solve(text + rule, frame=FAR, using="exact")
+
+
+@pytest.mark.parametrize("rule", ["uses(a)", "mae <= 1000000", "mse(near) <= 5 group near = y < 9"])
+def test_a_later_stage_counts_as_equal_what_keeps_its_rules(rule: str) -> None:
+    result = far(rule)
+    assert (result.status, result.stages[1].value) == ("optimal", 3)
+
+
+def test_what_the_engine_finds_proves_nothing_where_it_breaks_a_rule(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(number_stages, "ROUNDED", 0)
+    result = far("uses(a)")
+    assert (result.status, result.stages[1].proven) == ("feasible", False)
+
+
+@pytest.mark.parametrize(("most", "leaves"), [(0.01, 4), (1, 3), (5, 3)])
+def test_the_fewest_leaves_keep_a_bound_on_the_loss(most: float, leaves: int) -> None:
+    result = far(f"mse <= {most}")
+    assert (result.status, result.stages[1].value) == ("optimal", leaves)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -40,6 +40,9 @@ from odtdsl.problem.ir.raw import RawTree
 from odtdsl.problem.ir.regression import TOLERANCE
 from odtdsl.problem.outputs.leaves import fitted
 
+ROUNDED = Fraction(1, 25)
+"""A share of what counts as equal: the engine may exceed what it is asked for, by half as much."""
+
 FEW_LEVELS, FIRST_STEPS = 3, 30
 """Deeper trees are searched for so many steps before they are proven."""
 
@@ -58,7 +61,7 @@ class StagedSearch(RegressionSearch):
             if self.leaves < min(core.n_rows, 1 << self.depth):
                 self.fixed.append(_leaves_at_most(self.leaves))
             self.leaves = 1 << self.depth
-        self.upper = self._upper()
+        self.upper = self.asked = self._upper()
         self.later = core.objective[:1] != (self.stage,)
         self.counters: Counter[str] = Counter()
         self.interrupted = False
@@ -127,9 +130,11 @@ class StagedSearch(RegressionSearch):
         self.counters.update(found.counters)
         self.interrupted = self.interrupted or found.interrupted
         met = [tree for tree in self.starts if self._admitted(tree)]
+        kept = True
         if found.tree is not None:
             tree = fitted(self.core, to_raw(self.core, self.features, found.tree))
-            met += [tree] if self._admitted(tree) else []
+            kept = self._admitted(tree)
+            met += [tree] if kept else []
         if not met:
             if found.status == "infeasible" and not self.cut_off:
                 return None
@@ -139,7 +144,7 @@ class StagedSearch(RegressionSearch):
         value = Evaluation(self.core, tree).stage_value(of)
         # A goal that is infinite on all trees is what the search calls infeasible.
         proven = found.status == "optimal" or (goal is not None and found.status == "infeasible")
-        if proven and not self.cut_off:
+        if proven and kept and not self.cut_off:
             return tree, StageOutcome(value=value, bound=value, proven=True)
         bound = None
         if goal is None and not self.cut_off and math.isfinite(found.bound):
@@ -157,7 +162,7 @@ class StagedSearch(RegressionSearch):
 
     def _found(self, goal: StageForm | None, limits: Limits | None = None) -> engine.NumberAnswer:
         limits = limits or self.limits
-        most = None if self.upper is None else float((self.upper - self._rest(0)) / self.unit)
+        most = None if self.asked is None else float((self.asked - self._rest(0)) / self.unit)
         return engine.solve_outputs(
             self._of_vectors(self.leaves),
             limits.of_engine(gap=goal is None and len(self.core.objective) == 1),
@@ -181,8 +186,9 @@ class StagedSearch(RegressionSearch):
             return
         value = Evaluation(self.core, tree).stage_value(stage)
         if stage is self.stage:
-            most = value + max(self.slack, TOLERANCE * abs(value))  # prices are floats as well
-            self.upper = most if self.upper is None else min(self.upper, most)
+            slack = max(self.slack, TOLERANCE * abs(value))  # prices are floats as well
+            self.upper = _least(self.upper, value + slack)
+            self.asked = _least(self.asked, value + slack * (1 - ROUNDED))
             return
         clause = Clause(
             scope=Scope.MODEL, literals=(SignedAtom(atom=_at_most(stage, value)),), origin=OBJECTIVE
@@ -201,6 +207,10 @@ class StagedSearch(RegressionSearch):
     def _price(self) -> Fraction:
         rest = self.stage.rest
         return Fraction(max(0, rest.leaves), rest.denominator)
+
+
+def _least(known: Fraction | None, other: Fraction) -> Fraction:
+    return other if known is None else min(known, other)
 
 
 def _at_most(stage: StageForm, value: Fraction) -> Atom:

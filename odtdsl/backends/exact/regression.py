@@ -194,6 +194,8 @@ class RegressionSearch:
         self.later = True
         least = 1
         most = self._value(tree) + self.slack
+        if (upper := self._upper()) is not None:
+            most = min(most, upper)
         if not self.limits.proves:  # it would not end by itself where nothing is found
             return tree, least
         while least < (now := _count(tree)):
