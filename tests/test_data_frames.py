@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.datasets import frames
 from odtdsl.datasets.bundled import BUNDLED, read_openml
@@ -344,6 +345,37 @@ def test_all_wrong_columns_are_named_at_once() -> None:
     with pytest.raises(OdtError) as caught:
         read_frame({"a": [DAY], "b": [math.inf], "c": [1]})
     assert [d.code for d in caught.value.diagnostics] == ["D134", "D106"]
+
+
+ODD: list[list[Any]] = [
+    [DAY, datetime.date(2024, 3, 2), None, DAY],
+    [datetime.datetime(2024, 1, 2, 3), datetime.datetime(2024, 3, 2), None, DAY],
+    [datetime.timedelta(1), datetime.timedelta(2), None, datetime.timedelta(1)],
+    [[1], [2], None, [1]],
+]
+
+
+@pytest.mark.parametrize("values", ODD, ids=lambda values: type(values[1]).__name__)
+def test_a_dropped_column_may_hold_anything(values: list[Any]) -> None:
+    """Of frames of every kind, in specs and in estimators; a group speaks of its text."""
+    rows: dict[str, Any] = {"odd": values, "x": [1, 2, 3, 4], "y": ["a", "a", "b", "b"]}
+    spec = "data frame drop odd target y tree depth <= 1 minimize errors"
+    text = str(values[0])[:10]
+    group = f' missing {{odd}} drop group first = odd == "{text}" rule all: accuracy(first) >= 50%'
+    frames: list[Any] = [rows, pd.DataFrame(rows)]
+    if len(set(map(type, values))) == 2:  # nothing else but nulls
+        frames += [pl.DataFrame(rows), pa.table(rows)]
+    for frame in frames:
+        result = odtdsl.solve(spec, frame=frame)
+        assert result.status == "optimal"
+        if type(values[0]) is datetime.date:
+            (line,) = odtdsl.solve(spec + group, frame=frame).audit.lines[-1:]
+            assert (line.rule, [one.rows for one in line.rows]) == ("all", [2])
+        with pytest.raises(OdtError, match=r"D13[45]"):
+            odtdsl.solve(spec.replace("drop odd", ""), frame=frame)
+    X = pd.DataFrame({"odd": pd.Series(values, dtype=object), "x": rows["x"]})
+    tree = odtdsl.OptimalTreeClassifier(max_depth=1, spec="drop odd").fit(X, rows["y"])
+    assert tree.predict(X).tolist() == rows["y"]
 
 
 def test_bundled_sets(tmp_path: Path) -> None:

@@ -129,7 +129,10 @@ def analyse(
     check_growth(statements, reporter)
     reporter.check()
     assert statements.data is not None, "a spec without data stops before"
-    request = data_request(statements.data, reporter, data=data, test=test)
+    request = replace(
+        data_request(statements.data, reporter, data=data, test=test),
+        dropped=tuple(name.name for drop in statements.drops for name in drop.columns),
+    )
     reporter.check()
     early = Reporter(source)  # mistakes are reported later
     chosen = options(statements.solves, early)

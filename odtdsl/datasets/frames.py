@@ -43,7 +43,7 @@ _FLOATS = (np.float16, np.float32, np.float64)
 
 _TEMPORAL_HELP = (
     "add `days {NAME}` to the data statement to read it as a number of days, or `parts {NAME}` for "
-    "year, month and weekday; or convert it"
+    "year, month and weekday; or convert it, or leave it out: `drop NAME`"
 )
 
 
@@ -53,6 +53,7 @@ def read_frame(
     name: str = "frame",
     na: Sequence[str] = (),
     dates: Collection[str] = (),
+    dropped: Collection[str] = (),
     of_file: bool = False,
 ) -> Table:
     """The table of a frame.
@@ -73,6 +74,8 @@ def read_frame(
         Marks of missing values.
     dates
         Columns that may hold dates, which are read as texts.
+    dropped
+        Columns that may hold anything; what is no cell is read as its text.
     of_file
         Whether all columns of dates are: those of a table from a file, as in other files.
 
@@ -87,8 +90,8 @@ def read_frame(
     if isinstance(frame, np.ndarray):
         return _read_array(frame, name, marks)
     if isinstance(frame, Mapping):
-        return _read_mapping(frame, name, marks, dates)
-    return _read_native(frame, name, marks, dates, of_file)
+        return _read_mapping(frame, name, marks, dates, dropped)
+    return _read_native(frame, name, marks, dates, dropped, of_file)
 
 
 def read_parquet(path: Path, request: DataRequest) -> Table:
@@ -115,7 +118,8 @@ def read_parquet(path: Path, request: DataRequest) -> Table:
         raise error("D108", f"{request.name} is not a Parquet file: {problem}") from None
     # Given away, so that each column is freed when it is read: both together may not fit.
     dates = (*request.days, *request.parts)
-    return _read_native(frame.pop(), request.name, Marks.of(request.na), dates, of_file=True)
+    marks = Marks.of(request.na)
+    return _read_native(frame.pop(), request.name, marks, dates, request.dropped, of_file=True)
 
 
 def _parquet_reader() -> Callable[[Path, str], Any] | None:
@@ -341,7 +345,11 @@ def _read_array(array: np.ndarray[Any, Any], name: str, marks: Marks) -> Table:
 
 
 def _read_mapping(
-    mapping: Mapping[Any, Any], name: str, marks: Marks, dates: Collection[str]
+    mapping: Mapping[Any, Any],
+    name: str,
+    marks: Marks,
+    dates: Collection[str],
+    dropped: Collection[str],
 ) -> Table:
     try:
         lengths = {str(key): len(values) for key, values in mapping.items()}
@@ -354,12 +362,18 @@ def _read_mapping(
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"`{key}` {count}" for key, count in lengths.items())
         raise error("D133", f"the columns of {name} differ in length", notes=(listed,))
-    columns = _with_dates([(str(key), values) for key, values in mapping.items()], dates)
-    return _collect(name, columns, next(iter(lengths.values()), 0), marks)
+    columns = [(str(key), values) for key, values in mapping.items()]
+    columns = _with_dates(columns, {*dates, *dropped})
+    return _collect(name, columns, next(iter(lengths.values()), 0), marks, dropped)
 
 
 def _read_native(
-    frame: Any, name: str, marks: Marks, dates: Collection[str] = (), of_file: bool = False
+    frame: Any,
+    name: str,
+    marks: Marks,
+    dates: Collection[str] = (),
+    dropped: Collection[str] = (),
+    of_file: bool = False,
 ) -> Table:
     import narwhals as nw
 
@@ -379,10 +393,10 @@ def _read_native(
     columns = list(zip(keys, wrapped.iter_columns(), strict=True))
     if of_file:
         dates = {*dates, *(key for key, one in columns if one.dtype in (nw.Date, nw.Datetime))}
-    columns = _with_dates(columns, dates)
+    columns = _with_dates(columns, {*dates, *dropped})
     n_rows = len(wrapped)
     del frame, wrapped
-    return _collect(name, columns, n_rows, marks)
+    return _collect(name, columns, n_rows, marks, dropped)
 
 
 def _no_frame(frame: Any, help_text: str) -> OdtError:
@@ -401,13 +415,30 @@ def _with_dates(columns: list[tuple[str, Any]], dates: Collection[str]) -> list[
     return [(key, as_texts(values) if key in dates else values) for key, values in columns]
 
 
-def _collect(name: str, columns: list[tuple[str, Any]], n_rows: int, marks: Marks) -> Table:
+def _collect(
+    name: str,
+    columns: list[tuple[str, Any]],
+    n_rows: int,
+    marks: Marks,
+    dropped: Collection[str] = (),
+) -> Table:
     """The table of the columns, which are taken out of the list, or the problems of all."""
     for place, (key, _) in enumerate(columns, start=1):
         if HALF_PAIR.search(key):
             raise _half(f"column {place} of {name} is named {key[:40]!a}:")
     columns.reverse()
-    done = all_columns(partial(_column, *columns.pop(), marks) for _ in range(len(columns)))
+
+    def read(key: str, values: Any) -> RawColumn:
+        try:
+            return _column(key, values, marks)
+        except OdtError:
+            if key not in dropped:
+                raise
+        cells = values.tolist() if hasattr(values, "tolist") else list(values)
+        texts = [None if value is None or _is_null(value) else str(value) for value in cells]
+        return column_from_texts(key, texts, marks=marks)
+
+    done = all_columns(partial(read, *columns.pop()) for _ in range(len(columns)))
     return build_table(name, done, n_rows)
 
 

@@ -121,7 +121,7 @@ def _read_frame(request: DataRequest, frame: Any, name: str) -> Table:
             ),
         )
     dates = (*request.days, *request.parts)
-    return read_frame(frame, name=name, na=request.na, dates=dates)
+    return read_frame(frame, name=name, na=request.na, dates=dates, dropped=request.dropped)
 
 
 def _read_file(request: DataRequest, base: Path) -> Table:

@@ -64,6 +64,8 @@ class DataRequest:
     days, parts, date_order
         Columns of dates that are read as days since 1970-01-01, or as year, month and weekday, and
         whether the day is in front (`dmy`) or the month (`mdy`): see `odtdsl.datasets.dates`.
+    dropped
+        Columns that no split tests, which may hold anything; groups may speak of their texts.
     """
 
     kind: SourceKind
@@ -80,3 +82,4 @@ class DataRequest:
     days: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     date_order: str | None = None
+    dropped: tuple[str, ...] = ()

@@ -29,7 +29,7 @@ from odtdsl.datasets.table import IntArray, Table
 from odtdsl.driver.overrides import Overrides
 from odtdsl.driver.scoring import TestScore, score
 from odtdsl.driver.unfamiliar import Unfamiliar
-from odtdsl.estimators.cells import Cells, check_outputs, masks, read_features, read_sensitive
+from odtdsl.estimators.cells import Cells, Kind, check_outputs, masks, read_features, read_sensitive
 from odtdsl.estimators.early import HeldOut, parted, stops_early
 from odtdsl.estimators.new_rows import data_of
 from odtdsl.estimators.nodes import NodeFigures, figures
@@ -40,6 +40,7 @@ from odtdsl.estimators.problems import (
     Target,
     add_weights,
     classes_from_y,
+    dropped_by,
     only,
     only_deep,
     problem,
@@ -250,7 +251,8 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
                 " is None."
             )
         may_miss = options.missing != "refuse"
-        features = read_features(self, X, known=None, may_miss=may_miss, instead=self._instead)
+        self._dropped = dropped_by(self.spec)
+        features = self._read(X, None, may_miss=may_miss)
         self._kinds = dict(features.kinds)
         beside = None if sensitive is None else read_sensitive(sensitive, features.n_rows)
         taken = set(features.columns) | (set() if beside is None else set(beside.columns))
@@ -412,11 +414,19 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         assert model is not None, "fit raises where there is no model"
         return model
 
+    def _read(self, X: Any, known: Mapping[str, Kind] | None, *, may_miss: bool) -> Cells:
+        return read_features(
+            self,
+            X,
+            known=known,
+            may_miss=may_miss,
+            instead=self._instead,
+            dropped=getattr(self, "_dropped", ()),  # pickled before there was one
+        )
+
     def _columns(self, X: Any) -> dict[str, npt.NDArray[Any]]:
         model = self._fitted
-        cells: Cells = read_features(
-            self, X, known=self._kinds, may_miss=self.missing != "refuse", instead=self._instead
-        )
+        cells = self._read(X, self._kinds, may_miss=self.missing != "refuse")
         wanted = set(model.tested) or set(list(cells.columns)[:1])
         return {name: column for name, column in cells.columns.items() if name in wanted}
 
@@ -470,7 +480,7 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
                 helps=("audit before pickling, or fit again",),
             )
         may_miss = self.missing != "refuse"
-        cells = read_features(self, X, known=self._kinds, may_miss=may_miss, instead=self._instead)
+        cells = self._read(X, self._kinds, may_miss=may_miss)
         columns: dict[str, Any] = dict(cells.columns)
         if sensitive_features is not None:
             columns |= read_sensitive(sensitive_features, cells.n_rows).columns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -46,7 +46,7 @@ HELPS = {
     "D106": ("if it marks a missing value: pass NaN instead, such as `X.replace(np.inf, np.nan)`",),
     "D134": (
         "convert it to a number before `fit` and `predict`, such as days since a date:"
-        ' `(column - pd.Timestamp("2020-01-01")).dt.days`',
+        ' `(column - pd.Timestamp("2020-01-01")).dt.days`; or leave it out: `spec="drop NAME"`',
     ),
 }
 """What to do with cells where a spec would say in its data statement how to read them."""
@@ -67,7 +67,13 @@ class Cells:
 
 
 def read_features(
-    estimator: Any, X: Any, *, known: Mapping[str, Kind] | None, may_miss: bool, instead: str
+    estimator: Any,
+    X: Any,
+    *,
+    known: Mapping[str, Kind] | None,
+    may_miss: bool,
+    instead: str,
+    dropped: Collection[str] = (),
 ) -> Cells:
     """`X` as columns, checked as scikit-learn checks it.
 
@@ -82,6 +88,8 @@ def read_features(
         The columns seen in `fit`; None there.
     may_miss, instead
         Whether cells may be missing; if not, the help to give.
+    dropped
+        Columns of a frame that may hold anything.
 
     Raises
     ------
@@ -94,7 +102,7 @@ def read_features(
     frame = _as_frame(X)
     if frame is not None:
         remembered(estimator, X, reset=reset)
-        cells = _of_frame(frame, known)
+        cells = _of_frame(frame, known, dropped)
     else:
         cells = _of_array(estimator, X, known, may_miss)
     if not may_miss:
@@ -128,7 +136,7 @@ def _check_names(given: Any) -> None:
         )
 
 
-def _of_frame(frame: Any, known: Mapping[str, Kind] | None) -> Cells:
+def _of_frame(frame: Any, known: Mapping[str, Kind] | None, dropped: Collection[str]) -> Cells:
     if frame.shape[0] == 0:
         raise ValueError(
             f"Found array with 0 sample(s) (shape={tuple(frame.shape)}) while a minimum of 1 is"
@@ -138,19 +146,19 @@ def _of_frame(frame: Any, known: Mapping[str, Kind] | None) -> Cells:
     columns: dict[str, Array] = {}
     kinds: dict[str, Kind] = {}
     for name, series in zip(names, frame.iter_columns(), strict=True):
-        raw = _raw(name, series)
+        raw = _raw(name, series, dropped)
         kind = _kind(series, raw) if known is None else known[name]
         columns[name], kinds[name] = _cells(raw, kind), kind
     return Cells(columns=columns, kinds=kinds, n_rows=frame.shape[0])
 
 
-def _raw(name: str, series: Any) -> RawColumn:
+def _raw(name: str, series: Any, dropped: Collection[str]) -> RawColumn:
     native = series.to_native()
     dtype = getattr(native, "dtype", None)  # an Arrow column has none
     if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
         native = series.to_numpy()  # not wrapped and unwrapped a second time
     try:
-        return read_frame({name: native}).columns[name]
+        return read_frame({name: native}, dropped=dropped).columns[name]
     except OdtError as refused:
         # There is no data statement whose words could help.
         raise OdtError(

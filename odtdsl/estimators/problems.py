@@ -270,6 +270,12 @@ def classes_from_y(spec: Any) -> bool:
     return target is None or target.type is None or target.type.values is None
 
 
+def dropped_by(spec: Any) -> frozenset[str]:
+    """The columns that a spec drops."""
+    drops = [one for one in spec_model(spec).spec.statements if isinstance(one, ast.Drop)]
+    return frozenset(name.name for drop in drops for name in drop.columns)
+
+
 def add_weights(model: Model, name: str) -> None:
     """Rows weigh what a column of the frame says."""
     if only(model, ast.Weight) is not None:
