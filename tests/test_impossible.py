@@ -102,6 +102,15 @@ def test_rules_that_cannot_hold_together_are_proven_infeasible(rules: str, using
     assert result.audit is None
 
 
+@pytest.mark.parametrize(
+    "rule", ["accuracy >= 90", 'recall("class_0") > 1', 'count_predicted("class_0") >= 179']
+)
+def test_a_rule_that_no_row_can_help_needs_no_search(rule: str) -> None:
+    """As where the sign of a percentage was forgotten; the search would look at every tree."""
+    spec = f'data sklearn "wine" target target tree depth <= 3 minimize errors rule r: {rule}'
+    assert odtdsl.solve(spec, within=5).status == "infeasible"
+
+
 @pytest.mark.parametrize("using", ["exact", "milp"])
 @pytest.mark.parametrize("rules", CONFLICTS.values(), ids=CONFLICTS)
 def test_without_one_of_the_rules_there_is_a_tree(rules: str, using: str) -> None:

@@ -317,12 +317,23 @@ class _Assembly:
                 continue
             found.append([literal for literal in literals if not isinstance(literal, bool)])
             self.names.append(clause.origin.rule)
-            self.possible = self.possible and bool(found[-1])
+            self.possible = self.possible and not self.beyond(found[-1])
         if self.core.tree.leaves is not None:
             count = self.components.add(Additive(leaves=1))
             found.append([("component", count, self.core.tree.leaves)])
             self.names.append("leaves")
         return found
+
+    def beyond(self, literals: list[ModelLiteral]) -> bool:
+        """Whether rows and skeleton alone put every tree above the one bound of a clause.
+
+        Of several bounds the search tells, as their certificate looks at every tree.
+        """
+        if len(literals) != 1 or literals[0][0] != "component":
+            return not literals
+        _, component, at_most = literals[0]
+        low, _ = self.components.range_of(component, self.leaves, self.paths.delta, self.depth)
+        return low > at_most
 
     # ---- rules on rows of a leaf or split
 
