@@ -63,7 +63,8 @@ OutputFronts::OutputFronts(const OutputRows& data, OutputLane& lane, Control& co
       slack_(model_.components, kUnbounded),
       side_(data.problem.base.rows),
       values_(model_.components),
-      options_{NumberFront(model_.components), NumberFront(model_.components)} {
+      options_{NumberFront(model_.components), NumberFront(model_.components)},
+      triples_(data, lane.pairs()) {
   if (!model_.monotone.empty())
     monotone_ = std::make_unique<Monotone>(model_.monotone, model_.space, data.problem.base.rows,
                                            predicted_, data.targets);

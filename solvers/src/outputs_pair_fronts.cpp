@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "odt/outputs_fronts.hpp"
 
@@ -296,6 +297,13 @@ void OutputFronts::by_tables(const OutputNode& node, const OutputAsk& ask, doubl
     const std::size_t place = frontier.place(span);
     RootCut cut{{span.feature, 0, data_.rank(span.feature, node.of(span.feature)[place])}, place};
     cut.asked = ask.below(full_leaves(2), rules_.after(ask.state, span.feature));
+    if (bounded(ask)) {
+      tell_by_first(frontier, ask.state);
+      if (refuted_by_first(cut, node, budget)) {
+        frontier.part(span, span.left, span.right);
+        continue;
+      }
+    }
     // Where no tree is known, bounds on the loss leave out nothing.
     const bool any = !(budget < kUnbounded) && last_mix_.loss == 0 && bounded(ask);
     sum_sides(node, cut, any);
@@ -318,7 +326,7 @@ void OutputFronts::by_tables(const OutputNode& node, const OutputAsk& ask, doubl
     if (measured) sum_sides(node, cut, true);
     if (!bounded(ask)) {
       by_sides(cut, inside, ask, budget, front);
-    } else if (!refuted(cut.asked, budget - cut.split.price) && mixed(cut, budget)) {
+    } else if ((any || !refuted(cut.asked, budget - cut.split.price)) && mixed(cut, budget)) {
       open.push_back(std::move(cut));
     }
   }
@@ -326,6 +334,7 @@ void OutputFronts::by_tables(const OutputNode& node, const OutputAsk& ask, doubl
   std::sort(waiting.begin(), waiting.end(), least_first);
   for (RootCut& cut : waiting) {
     if (!(cut.least < (budget = tightened(ask, budget)))) break;
+    if (bounded(ask) && refuted_by_first(cut, node, budget)) continue;
     sum_sides(node, cut, true);
     if (!bounded(ask)) {
       scan_sides(cut.asked);
@@ -471,8 +480,42 @@ OutputPairs::Mix OutputFronts::mix_of(double loss, std::size_t measure, double m
 // or the best known one.
 bool OutputFronts::refuted(const OutputAsk& asked, double room) {
   if (last_mix_.measure.empty()) return false;
-  const double over = scan_mixed(asked, last_mix_, mixed_scans_) - mix_bound(last_mix_);
-  return last_mix_.loss > 0 ? !(over < std::min(room, best - tolerance_)) : over > 0;
+  spread_ = over(last_mix_, scan_mixed(asked, last_mix_, mixed_scans_), room);
+  return spread_;
+}
+
+// The same of trees that lose at least so much of a mix.
+bool OutputFronts::over(const OutputPairs::Mix& mix, double least, double room) const {
+  const double more = least - mix_bound(mix);
+  return mix.loss > 0 ? !(more < std::min(room, best - tolerance_)) : more > 0;
+}
+
+// The same by mixes of which all first columns are told.
+bool OutputFronts::refuted_by_first(const RootCut& cut, const OutputNode& node, double room) const {
+  if (mixes_.empty()) return false;
+  const auto& columns = lane_.pairs().columns();
+  const std::uint32_t f = cut.column.feature, cell = data_.cells(f)[node.of(f)[cut.place - 1]];
+  const auto at = std::find_if(columns.begin(), columns.end(), [&](const auto& one) {
+    return one.feature == f && one.stands && one.cell >= cell;
+  });
+  const std::size_t c = static_cast<std::size_t>(at - columns.begin());
+  return c < columns.size() &&
+         std::any_of(
+             mixes_.begin(), mixes_.end(),
+             [&](const ByFirst& one) { return over(one.mix, one.least[c], room); });
+}
+
+// Tells what trees lose of the last mix by their first column, where many cuts may be left out so.
+void OutputFronts::tell_by_first(const OutputFrontier& frontier, int state) {
+  constexpr std::size_t kMost = 4;
+  if (!std::exchange(spread_, false) || mixes_.size() >= kMost ||
+      4 * frontier.cuts() < lane_.pairs().columns().size() || !triples_.tells(last_mix_))
+    return;
+  const auto same = [&](const ByFirst& one) {
+    return one.mix.loss == last_mix_.loss && one.mix.measure == last_mix_.measure;
+  };
+  if (std::none_of(mixes_.begin(), mixes_.end(), same))
+    mixes_.push_back({last_mix_, triples_.least(last_mix_, state, control_)});
 }
 
 // What all trees of one level on a side of a column lose at least of an absolute measure, as their
@@ -556,12 +599,16 @@ bool OutputFronts::mixed(RootCut& cut, double budget) {
   if (tight == nullptr) return true;
   const std::size_t m = tight->measure;
   OutputPairs::Mix trial = mix_of(0, m, 1);
-  if (scan_mixed(cut.asked, trial, mixed_scans_) > tight->at_most) {
+  const bool scanned = last_mix_.loss == 0 && last_mix_.measure == trial.measure;  // by refuted()
+  if (!scanned) scan_mixed(cut.asked, trial, mixed_scans_);
+  if (mixed_scans_[0].least + mixed_scans_[1].least > tight->at_most) {
     last_mix_ = std::move(trial);
+    spread_ = true;
     return false;
   }
   if (lane_.pairs().absolute(m) && !(best < kUnbounded) && !attained(cut.asked, *tight)) {
     last_mix_ = std::move(trial);
+    spread_ = true;
     return false;
   }
   cut.tight = tight;

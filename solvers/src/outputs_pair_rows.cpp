@@ -1,6 +1,7 @@
 // What sums over pairs of cuts are made of: columns, numbers of rows, what leaves must hold.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "odt/lanes.hpp"
@@ -54,13 +55,28 @@ std::vector<double> thresholds(const NumberMeasure& one, const OutputRows& data,
   return found;
 }
 
+// Features, those first of which sums leave out most rows: the rows between two neighbouring cuts
+// that are most. The first ones are summed for most others.
+std::vector<std::uint32_t> fewest_first(const OutputRows& data) {
+  std::vector<std::uint32_t> order(data.problem.base.features);
+  std::iota(order.begin(), order.end(), 0u);
+  std::vector<std::size_t> most(order.size()), rows;
+  for (std::uint32_t f : order) {
+    rows.assign(data.problem.base.distinct[f] + 1, 0);
+    for (std::uint32_t row : data.used) ++rows[data.cells(f)[row]];
+    most[f] = *std::max_element(rows.begin(), rows.end());
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return most[a] > most[b]; });
+  return order;
+}
+
 }  // namespace
 
 // ---- columns, and the numbers of rows
 
 OutputPairs::OutputPairs(const OutputRows& data, std::size_t leaf_rows) : data_(data) {
   const OutputProblem& p = data.problem;
-  const std::size_t features = p.base.features;
   if (p.loss != OutputLoss::squared || !data.free()) return;
   double total = 0, lightest = kUnbounded;
   bool weightless = false;
@@ -78,7 +94,7 @@ OutputPairs::OutputPairs(const OutputRows& data, std::size_t leaf_rows) : data_(
     lightest_ = std::exchange(fewest_, 0.5);
     heavy_ = 1e300;
   }
-  for (std::uint32_t f = 0; f < features; ++f) {
+  for (std::uint32_t f : fewest_first(data)) {
     const std::size_t before = columns_.size();
     add_columns(f);
     if (columns_.size() > kMost) return;
@@ -211,6 +227,19 @@ void OutputPairs::find_alike() {
     widest_.push_back(std::all_of(columns_.begin(), columns_.end(), [&](const Column& one) {
       return stands(one, {0, level}) || !stands(one, {0, level + 1});
     }));
+}
+
+const std::vector<PairSize>& OutputPairs::sizes_of_all(int state) const {
+  const NumberRules& rules = data_.rules();
+  if (!told_ || !rules.strict(state)) return uniform_;
+  for (std::size_t s = 0; s < sizes_.size(); ++s) {
+    if (!rules.strict(static_cast<int>(s))) continue;
+    if (!(sizes_[s] == sizes_[at(state)])) return uniform_;
+    for (std::size_t c = 0; c < at(rules.columns); ++c)
+      if (const int next = rules.next[s * at(rules.columns) + c]; next >= 0 && !rules.strict(next))
+        return uniform_;
+  }
+  return sizes_[at(state)];
 }
 
 // Whether a column may be tested at a level, whatever the path above tests.

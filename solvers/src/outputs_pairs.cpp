@@ -81,13 +81,15 @@ void OutputPairs::sum_ones(const std::uint32_t* rows, std::size_t n, std::size_t
 void OutputPairs::sum_parts(const std::uint32_t* rows, std::size_t n, std::size_t from,
                             std::size_t to, Table& out) {
   sum_ones(rows, n, from, to, out);
-  for (std::size_t k = 0; k + 1 < first_.size(); ++k) {
-    add_feature(k, rows, n, from, to, out);
-    const std::size_t told = first_[k] / kLanes * kLanes;
-    for (std::size_t c = first_[k]; c < first_[k + 1]; ++c)
-      for (std::size_t p = from; p < to; ++p) {
-        double* sums = out.pairs.data() + (c * parts_ + p) * stride_;
-        for (std::size_t g = 0; g < told; ++g) sums[g] = out.pairs[(g * parts_ + p) * stride_ + c];
+  for (std::size_t k = 0; k + 1 < first_.size(); ++k) add_feature(k, rows, n, from, to, out);
+  // What is left of two columns is known behind the earlier of their features.
+  for (std::size_t block = kLanes; block < columns_.size(); block += kLanes) {
+    const std::size_t last = std::min(block + kLanes, columns_.size());
+    for (std::size_t p = from; p < to; ++p)
+      for (std::size_t g = 0; g < block; ++g) {
+        const double* sums = out.pairs.data() + (g * parts_ + p) * stride_;
+        for (std::size_t c = block; c < last; ++c)
+          out.pairs.data()[(c * parts_ + p) * stride_ + g] = sums[c];
       }
   }
 }

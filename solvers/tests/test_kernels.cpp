@@ -7,6 +7,7 @@
 #include "check.hpp"
 #include "odt/aligned.hpp"
 #include "odt/kernels.hpp"
+#include "odt/masked_sums.hpp"
 #include "random_problem.hpp"
 
 using namespace odt;
@@ -507,6 +508,33 @@ CASE(lanes_agree_with_sums_row_by_row) {
           CHECK(gains.left[c * inner + j] == gain[0]);
           CHECK(gains.right[c * inner + j] == gain[1]);
         }
+    }
+  }
+}
+
+CASE(masked_sums_do_not_depend_on_the_instruction_set) {
+  for (int trial = 0; trial < check::trials(300); ++trial) {
+    Random random(static_cast<std::uint32_t>(trial));
+    const std::size_t rows = static_cast<std::size_t>(draw(random, 1, 40)),
+                      blocks = static_cast<std::size_t>(draw(random, 1, 20)),
+                      first = static_cast<std::size_t>(draw(random, 0, 5)) % blocks;
+    std::vector<double> values(3 * rows);
+    for (double& one : values) one = draw(random, -1000, 1000) / 7.0;
+    std::vector<std::uint8_t> masks(rows * blocks);
+    for (auto& mask : masks) mask = static_cast<std::uint8_t>(draw(random, 0, 255));
+    std::vector<std::uint32_t> taken;
+    for (std::uint32_t i = 0; i < rows; ++i)
+      if (draw(random, 0, 2) > 0) taken.push_back(i);
+    const MaskedRows in{values.data(), 3, masks.data(), blocks, taken.data(), taken.size()};
+    std::vector<double> a(blocks * kLanes, 1), b = a, x = a, y = a;
+    add_masked_two(in.behind(1), first, a.data(), b.data());
+    add_two_by_lanes(in.behind(1), first, x.data(), y.data());
+    CHECK(a == x && b == y);
+    for (std::size_t c = first * kLanes; c < blocks * kLanes; ++c) {
+      double sum = 0;
+      for (std::uint32_t i : taken)
+        if (masks[i * blocks + c / kLanes] >> (c % kLanes) & 1) sum += values[3 * i + 1];
+      CHECK(a[c] == sum);
     }
   }
 }

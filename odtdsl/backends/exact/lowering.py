@@ -91,7 +91,7 @@ def ruled_features(core: Core, depth: int) -> Features:
     admitted: list[tuple[int, list[BoolArray] | None]] = []
     tests: list[tuple[int, int]] = []
     for index, family in enumerate(core.families):
-        if _asks_nothing(core, family):
+        if asks_nothing(core, family):
             if family.n_tests:
                 admitted.append((index, None))
                 tests.append((index, -1))
@@ -142,7 +142,7 @@ def ruled_features(core: Core, depth: int) -> Features:
     )
 
 
-def _asks_nothing(core: Core, family: Family) -> bool:
+def asks_nothing(core: Core, family: Family) -> bool:
     """Whether all thresholds of a column without missing cells may stand at all levels."""
     numbers = family.kind == "threshold" and not family.whole and family.missing is None
     return numbers and family.domain is FULL and not core.filters

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from odtdsl.backends.exact.components import clipped
 from odtdsl.backends.exact.lowering import (
     Features,
+    asks_nothing,
     deepest_of,
     leaf_bound,
     leaf_rows,
@@ -232,6 +233,7 @@ def counts_leaves(stage: StageForm) -> bool:
     return stage.measure.leaves > 0 and stage.measure.columns is None
 
 
+@lru_cache(maxsize=1)  # asked by the start, then by the search
 def tells_at_once(core: Core) -> bool:
     """Whether the engine tells all trees under rules on the whole tree from sums over pairs of cuts
     (`solvers/src/outputs_pair_fronts.cpp`).
@@ -243,7 +245,12 @@ def tells_at_once(core: Core) -> bool:
     losses = [stage.loss for stage in core.objective if isinstance(stage, RegressionStage)]
     if any(loss.kind != "squared" for loss in losses) or feasible_set(core) is not None:
         return False
-    tests = sum(int(tests_at(family, core.filters, 0).sum()) for family in core.families)
+    tests = sum(
+        family.n_tests
+        if asks_nothing(core, family)
+        else int(tests_at(family, core.filters, 0).sum())
+        for family in core.families
+    )
     return tests <= MOST_TOLD and core.n_rows * tests <= MOST_TOLD_CELLS
 
 

@@ -41,6 +41,8 @@ struct MaskedRows {
 // From a block of columns on: of one number of each row, or of it and the one behind it.
 void add_masked_one(const MaskedRows& in, std::size_t block, double* sums);
 void add_masked_two(const MaskedRows& in, std::size_t block, double* a, double* b);
+// The same without the bit masks of AVX-512.
+void add_two_by_lanes(const MaskedRows& in, std::size_t block, double* a, double* b);
 
 // One list of numbers less another, in whole blocks of lanes.
 void differences(const double* a, const double* b, std::size_t n, double* out);

@@ -16,6 +16,7 @@
 
 #include "odt/monotone.hpp"
 #include "odt/outputs_lane.hpp"
+#include "odt/outputs_triples.hpp"
 
 namespace odt {
 
@@ -224,6 +225,9 @@ class OutputFronts {
   OutputPairs::Mix mix_of(double loss, std::size_t measure, double multiple) const;
   bool bounded(const OutputAsk& ask) const;
   bool refuted(const OutputAsk& asked, double room);
+  bool over(const OutputPairs::Mix& mix, double least, double room) const;
+  bool refuted_by_first(const RootCut& cut, const OutputNode& node, double room) const;
+  void tell_by_first(const OutputFrontier& frontier, int state);
   double least_by_rows(const OutputPairs::Table& table, std::size_t column, bool low, int state,
                        std::size_t m, const OutputPairs::Scan& scan, double most);
   bool attained(const OutputAsk& asked, const Cap& cap);
@@ -281,6 +285,13 @@ class OutputFronts {
   OutputPairs::Sums made_;
   Split split_, last_split_;
   OutputPairs::Mix last_mix_;  // that told of a cut of the root
+  struct ByFirst {             // what trees lose at least of a mix by their first column
+    OutputPairs::Mix mix;
+    std::vector<double> least;
+  };
+  std::vector<ByFirst> mixes_;
+  OutputTriples triples_;
+  bool spread_ = false;  // whether the last mix left out a cut, and may leave out others
   std::vector<double> told_measures_;
 };
 

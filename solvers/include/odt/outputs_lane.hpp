@@ -56,6 +56,11 @@ class OutputFrontier {
   // What spans without a cut that leaves enough rows on both sides lose at least.
   double dropped() const { return dropped_; }
   std::size_t open() const { return heap_.size(); }
+  std::size_t cuts() const {  // of the open spans
+    std::size_t total = 0;
+    for (const Span& one : heap_) total += one.high - one.low - 1;
+    return total;
+  }
   std::size_t place(const Span& span) const { return places_[span.feature][span.cut - 1]; }
 
  private:

@@ -19,6 +19,9 @@ struct PairSize {
   std::size_t part;
   double least;
   bool or_next = false;  // where it is not, the next one is
+  bool operator==(const PairSize& o) const {
+    return part == o.part && least == o.least && or_next == o.or_next;
+  }
 };
 
 // A loss beside the one that is made least, of the same outputs. A squared one has two kinds of

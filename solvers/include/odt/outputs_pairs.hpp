@@ -18,6 +18,8 @@
 namespace odt {
 
 class OutputPairs {
+  friend class OutputTriples;
+
  public:
   OutputPairs(const OutputRows& data, std::size_t leaf_rows);
 
@@ -180,6 +182,8 @@ class OutputPairs {
   const std::vector<PairSize>& sizes(int state) const {
     return told_ && data_.rules().strict(state) ? sizes_[at(state)] : uniform_;
   }
+  // What leaves behind all paths from a state must hold.
+  const std::vector<PairSize>& sizes_of_all(int state) const;
   // Whether a node loses no less with more rows, though its state and its level ask for something.
   bool alike(Place of) const {
     return alike_.empty() ||

@@ -1,0 +1,181 @@
+// What trees of three levels lose at least of a mix of losses, by their first column, against all
+// trees.
+#include <cmath>
+
+#include "check.hpp"
+#include "odt/outputs_triples.hpp"
+#include "random_problem.hpp"
+
+using namespace odt;
+using namespace odt_test;
+
+namespace {
+
+enum class Paths { free, uses, not_both, ordered, sized };
+
+struct Instance {
+  OutputProblem p;
+  int leaf_rows = 1;
+  OutputPairs::Mix mix;
+  Paths paths = Paths::free;
+};
+
+void add_rules(Random& random, Paths paths, NumberRules& rules, const Problem& base) {
+  if (paths == Paths::free) return;
+  rules.columns = static_cast<int>(base.features);
+  for (int f = 0; f < rules.columns; ++f) rules.column.push_back(f);
+  const int states = paths == Paths::not_both ? 3 : 2;
+  rules.need.assign(static_cast<std::size_t>(states), 0);
+  for (int s = 0; s < states; ++s)
+    for (int c = 0; c < rules.columns; ++c) {
+      int next = s;
+      if (paths == Paths::uses || paths == Paths::ordered) next = s == 1 || c == 0 ? 1 : 0;
+      if (paths == Paths::ordered && s == 0 && c == 1) next = -1;
+      if (paths == Paths::not_both && c < 2) next = s == 2 - c ? -1 : s == 0 ? c + 1 : s;
+      rules.next.push_back(next);
+    }
+  if (paths == Paths::uses) rules.need[0] = 1;
+  for (int s = 0; s < states; ++s) rules.relaxed.push_back(paths == Paths::not_both ? s : 1);
+  rules.leaf_rules.resize(static_cast<std::size_t>(states));
+  rules.split_rules.resize(static_cast<std::size_t>(states));
+  if (paths != Paths::sized) return;
+  rules.sums = 2;
+  for (std::size_t i = 0; i < base.rows; ++i) {
+    rules.value.push_back(-draw(random, 0, 1));
+    rules.value.push_back(-1);
+  }
+  rules.leaf_conditions = {{{0, -1}}, {{0, 0}, {1, -3}}};
+  rules.leaf_rules[0] = {draw(random, 0, 1)};
+}
+
+Instance instance(unsigned seed) {
+  Random random(seed);
+  Instance made;
+  OutputProblem& p = made.p;
+  p.base = random_problem(random, draw(random, 5, 16), draw(random, 2, 4), 2, draw(random, 2, 3));
+  p.base.depth = 3;
+  p.base.allowed.clear();
+  const std::size_t targets = seed % 4 == 0 ? 2 : 1;
+  for (std::size_t t = 0; t < targets; ++t) p.factor.push_back(draw(random, 1, 3));
+  p.set.targets = targets;
+  p.set.step.assign(targets, 0);
+  OutputPiece piece;
+  piece.low.assign(targets, -kUnbounded);
+  piece.high.assign(targets, kUnbounded);
+  piece.gaps.resize(targets);
+  p.set.pieces.push_back(piece);
+  p.leaf_price = seed % 3 == 0 ? 0.5 : 0;
+  const bool weights = draw(random, 0, 2) == 0;
+  for (std::size_t i = 0; i < p.base.rows; ++i) {
+    for (std::size_t t = 0; t < targets; ++t) p.target.push_back(draw(random, -9, 9) * 0.5);
+    if (weights) p.weight.push_back(draw(random, 0, 3));
+  }
+  if (weights) p.weight[0] = 1;
+  made.leaf_rows = draw(random, 0, 3) == 0 ? 2 : 1;
+  made.paths = static_cast<Paths>(draw(random, 0, 4));
+  add_rules(random, made.paths, p.rules, p.base);
+  NumberModel& model = p.model;
+  model.components = 1;
+  model.columns = p.base.features;
+  model.leaf = {0};
+  model.split.assign(model.columns, 0);
+  model.path_sum = {-1};
+  model.path_delta.resize(1);
+  model.split_facts.assign(4 * model.columns, 0);
+  NumberMeasure one;
+  one.kind = targets == 1 && draw(random, 0, 1) ? MeasuredLoss::absolute : MeasuredLoss::squared;
+  for (std::size_t t = 0; t < targets; ++t) one.factor.push_back(draw(random, 1, 2));
+  for (std::size_t i = 0; i < p.base.rows; ++i)
+    one.weight.push_back(p.weight_of(static_cast<std::uint32_t>(i)) > 0 ? draw(random, 0, 2) : 0);
+  model.measures.push_back(one);
+  model.clauses.push_back({{0, 0, true, 1}});
+  made.mix.loss = draw(random, 0, 2) / 2.0;
+  if (made.mix.loss == 0 || draw(random, 0, 3) > 0) made.mix.measure = {draw(random, 1, 4) / 2.0};
+  return made;
+}
+
+// The least of a mix among all trees of some rows.
+struct AllTrees {
+  const Instance& of;
+  const OutputRows& data;
+  RuleCheck check{of.p.base, of.p.rules};
+
+  double lost(const std::vector<std::uint32_t>& rows) const {
+    const OutputProblem& p = of.p;
+    double total = of.mix.loss * p.leaf_price;
+    for (std::size_t t = 0; t < data.targets; ++t) {
+      double w = 0, s = 0;
+      for (std::uint32_t i : rows) {
+        w += p.weight_of(i);
+        s += p.weight_of(i) * p.target[i * data.targets + t];
+      }
+      const double mean = w > 0 ? s / w : 0;
+      for (std::uint32_t i : rows) {
+        const double d = p.target[i * data.targets + t] - mean;
+        total += of.mix.loss * p.factor[t] * p.weight_of(i) * d * d;
+        if (of.mix.measure.empty()) continue;
+        const NumberMeasure& one = p.model.measures[0];
+        total += of.mix.measure[0] * one.factor[t] * one.weight[i] *
+                 (one.kind == MeasuredLoss::absolute ? std::fabs(d) : d * d);
+      }
+    }
+    return total;
+  }
+
+  double split(const std::vector<std::uint32_t>& rows, int state, int depth, std::size_t f,
+               std::uint32_t bound) {
+    const int next = of.p.rules.after(state, f);
+    if (next < 0) return kUnbounded;
+    std::vector<std::uint32_t> sides[2];
+    for (std::uint32_t i : rows) sides[of.p.base.ranks(f)[i] < bound ? 0 : 1].push_back(i);
+    if (sides[0].empty() || sides[1].empty()) return kUnbounded;
+    const double left = least(sides[0], next, depth - 1);
+    return left < kUnbounded ? left + least(sides[1], next, depth - 1) : kUnbounded;
+  }
+
+  double least(const std::vector<std::uint32_t>& rows, int state, int depth) {
+    double best = kUnbounded;
+    if (rows.size() >= static_cast<std::size_t>(of.leaf_rows) &&
+        check.leaf(state, rows.data(), rows.size()))
+      best = lost(rows);
+    for (std::size_t f = 0; depth > 0 && f < of.p.base.features; ++f)
+      for (std::uint32_t r = 1; r < of.p.base.distinct[f]; ++r)
+        best = std::min(best, split(rows, state, depth, f, r));
+    return best;
+  }
+};
+
+}  // namespace
+
+CASE(mixes_of_losses_by_first_columns) {
+  int met[2] = {0, 0};
+  for (unsigned seed = 0; seed < static_cast<unsigned>(::check::trials(4000)); ++seed) {
+    const Instance made = instance(seed);
+    odt::check(made.p.rules, made.p.base);
+    const OutputRows data(made.p, made.leaf_rows);
+    const OutputPairs pairs(data, static_cast<std::size_t>(made.leaf_rows));
+    if (!pairs.ready() || !pairs.measures()) continue;
+    OutputTriples triples(data, pairs);
+    CHECK(triples.tells(made.mix));
+    const Options endless;
+    Control control(endless);
+    const std::vector<double> found = triples.least(made.mix, 0, control);
+    AllTrees all{made, data};
+    std::size_t weighed = 0;
+    for (double w : made.p.model.measures[0].weight) weighed += w > 0;
+    const bool exact =
+        made.paths != Paths::ordered && (made.mix.measure.empty() || weighed <= 8 ||
+                                         made.p.model.measures[0].kind == MeasuredLoss::squared);
+    for (std::size_t c = 0; c < found.size(); ++c) {
+      const OutputPairs::Column& column = pairs.columns()[c];
+      const double true_least = all.split(data.used, 0, 3, column.feature, column.bound),
+                   slack = 1e-9 * (1 + std::fabs(true_least));
+      ++met[exact];
+      CHECK(found[c] <= true_least + slack);
+      if (!exact) continue;
+      CHECK((found[c] < kUnbounded) == (true_least < kUnbounded));
+      CHECK(!(true_least < kUnbounded) || found[c] >= true_least - slack);
+    }
+  }
+  CHECK(met[0] > 0 && met[1] > 0);
+}
