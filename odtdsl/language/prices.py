@@ -1,0 +1,34 @@
+"""Recognises a price of several features at once: each pays it, or a path pays it once."""
+
+from __future__ import annotations
+
+import re
+
+from odtdsl.base.diagnostics.model import Diagnostic
+from odtdsl.language.expressions import coded
+from odtdsl.language.failure import Failure
+
+_NAME = r"(?:`[^`\n]+`|\w+)"
+_LISTED = re.compile(
+    rf"(?:\{{\s*)?({_NAME}(?:\s*,\s*{_NAME})+)\s*\}}?\s*==?\s*(-?\d[\d_.]*)(?!\s*%|\w)"
+)
+
+
+def one_price(f: Failure) -> Diagnostic | None:
+    """`cost age, sex = 1` and `cost {age, sex} = 1`."""
+    if f.keyword != "cost" or f.found not in (",", "=", "=="):
+        return None
+    start = f.last.start if f.found == "," else f.text.rfind("{", 0, f.at)
+    listed = _LISTED.match(f.text, max(0, start))
+    if listed is None or listed.end() <= f.at:
+        return None
+    columns, price = re.findall(_NAME, listed[1]), listed[2]
+    each = ", ".join(f"{column} = {price}" for column in columns)
+    once = f"{{{', '.join(columns)}}} shared = {price}"
+    return f.error(
+        "S001",
+        "each feature has its own price",
+        f"write {coded(each)}",
+        span=f.span(listed.start(), listed.end()),
+        helps=(f"if a path pays it once for all of them, write {coded(once)}",),
+    )
