@@ -185,6 +185,15 @@ def test_text_names_every_node_once() -> None:
     assert diagram_to_text(SHARED, ascii_only=True).isascii()
 
 
+@pytest.mark.parametrize(("first", "says"), [(1, True), (4, True), ("No", True), (5, False)])
+def test_a_class_is_no_node_and_no_answer(first: int | str, says: bool) -> None:
+    """Nodes are 1 to 4; `yes: 4` would lead to a node or predict a class, `yes: no` say both."""
+    text = diagram_to_text(replace(SHARED, classes=(first, 9)))
+    said = "predicts " if says else ""
+    assert f"├─ yes: 4  (3 rows, 30%)\n└─ no: {said}{first}  (3 rows, 30%)\n" in text
+    assert text.endswith(f"\n{said}{first}: 5 rows, 1 error\n{said}9: 5 rows, 0 errors\n")
+
+
 @pytest.mark.parametrize("diagram", [SHARED, PLANES])
 def test_pictures_are_well_formed_and_draw_shared_nodes_once(diagram: Diagram) -> None:
     picture = to_svg(diagram)

@@ -6,6 +6,7 @@ from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Node
 from odtdsl.predictors.missing_values import MissingShown, missing_text
 from odtdsl.predictors.wording import label_text, node_words, share_text, terminal_words
+from odtdsl.presentation.pictures.text import ANSWERS
 
 
 def numbers(diagram: Diagram) -> tuple[tuple[int, ...], ...]:
@@ -48,7 +49,8 @@ def diagram_to_text(
         virginica: 46 rows, 1 error
     """
     fork, last = ("|- ", "`- ") if ascii_only else ("├─ ", "└─ ")
-    names, total = numbers(diagram), diagram.entry.size
+    names = numbers(diagram)
+    says = _says(diagram, names)
     lines: list[str] = []
     for level, layer in enumerate(diagram.layers):
         for position, node in enumerate(layer):
@@ -57,10 +59,16 @@ def diagram_to_text(
                 f"  ({_rows(node.size)}{_parents(diagram, level, position, names)})"
             )
             for head, answer, arc in ((fork, "yes", node.left), (last, "no", node.right)):
-                lines.append(f"{head}{answer}: {_arc(arc, level, diagram, names, total)}")
+                lines.append(f"{head}{answer}: {_arc(arc, level, diagram, names, says)}")
     for label in diagram.reached:
-        lines.append(": ".join(terminal_words(diagram.terminals[label], label, diagram)))
+        lines.append(says + ": ".join(terminal_words(diagram.terminals[label], label, diagram)))
     return "".join(f"{line}\n" for line in lines)
+
+
+def _says(diagram: Diagram, names: tuple[tuple[int, ...], ...]) -> str:
+    """What stands before a class where one reads as an answer or as the number of a node."""
+    taken = {*ANSWERS, *(str(name) for layer in names for name in layer)}
+    return "predicts " if any(label_text(one).lower() in taken for one in diagram.classes) else ""
 
 
 def _condition(node: Node, missing: MissingShown) -> str:
@@ -84,14 +92,14 @@ def _parents(
 
 
 def _arc(
-    arc: Arc, level: int, diagram: Diagram, names: tuple[tuple[int, ...], ...], total: int
+    arc: Arc, level: int, diagram: Diagram, names: tuple[tuple[int, ...], ...], says: str
 ) -> str:
     if arc.node is not None:
         where = str(names[level + 1][arc.node])
     else:
         assert arc.label is not None, "check_diagram: an arc leads somewhere"
-        where = label_text(diagram.classes[arc.label])
-    return f"{where}  ({_rows(arc.size)}, {share_text(arc.size, total)})"
+        where = says + label_text(diagram.classes[arc.label])
+    return f"{where}  ({_rows(arc.size)}, {share_text(arc.size, diagram.entry.size)})"
 
 
 def _rows(size: int) -> str:

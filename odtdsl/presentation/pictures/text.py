@@ -10,7 +10,7 @@ from odtdsl.predictors.wording import leaf_words, split_words
 _LINES = {False: ("├─ ", "└─ ", "│  ", "   "), True: ("|- ", "`- ", "|  ", "   ")}
 
 
-_ANSWERS = ("yes", "no")
+ANSWERS = ("yes", "no")
 """Classes that would read like the answer to the split above: `yes: no`."""
 
 
@@ -54,5 +54,5 @@ def _node_text(node: TreeNode, tree: Tree, missing: MissingShown) -> str:
         words = " ".join(split_words(node))
         return words + missing_text(node.feature, node.missing, missing)
     label, counts = leaf_words(node, tree)
-    says = "predicts " if any(str(one).lower() in _ANSWERS for one in tree.classes) else ""
+    says = "predicts " if any(str(one).lower() in ANSWERS for one in tree.classes) else ""
     return f"{says}{label}  ({counts})"
