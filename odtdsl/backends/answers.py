@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
 
 from odtdsl.backends.base import RawAnswer, StageOutcome
+from odtdsl.base.kept import kept
 from odtdsl.problem.ir.diagrams import evaluated
 from odtdsl.problem.ir.forms import Core, RegressionStage, StageForm
 from odtdsl.problem.ir.raw import RawModel
@@ -15,7 +15,7 @@ from odtdsl.problem.ir.regression import near, rounding
 NOTHING = StageOutcome(value=None, bound=None, proven=False)
 
 
-@lru_cache(maxsize=1)  # a back end, the course of its steps and the driver ask for the same
+@kept  # a back end, the course of its steps and the driver ask for the same
 def values_of(core: Core, model: RawModel) -> tuple[Fraction, ...]:
     """The values of all stages on the training rows."""
     evaluation = evaluated(core, model)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import assert_never
 
 from odtdsl.backends.base import BackEnd
 from odtdsl.backends.quotients import linear
 from odtdsl.base.frozen import dataclass
+from odtdsl.base.kept import kept
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (
     Atom,
@@ -71,7 +71,7 @@ SKELETON = Origin(rule="skeleton")
 OBJECTIVE = Origin(rule="objective")
 
 
-@lru_cache(maxsize=1)  # asked for by the choice, then by a back end about itself
+@kept  # asked for by the choice, then by a back end about itself
 def needs(core: Core) -> tuple[Need, ...]:
     """All core forms of a problem, each once per rule."""
     return tuple(dict.fromkeys(_needs(core)))

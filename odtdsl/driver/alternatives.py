@@ -20,6 +20,7 @@ from odtdsl.base.back_ends import AUTO, able
 from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.base.files import as_path
 from odtdsl.base.interrupts import interruptible
+from odtdsl.base.kept import keeping
 from odtdsl.base.memory import Guard
 from odtdsl.base.methods import method
 from odtdsl.base.numbers import as_number, only
@@ -305,6 +306,7 @@ class Alternatives:
 # ---- the search
 
 
+@keeping()
 def alternatives(
     analysis: Analysis,
     *,

@@ -29,6 +29,7 @@ from odtdsl.backends.stopping import Patience
 from odtdsl.base.back_ends import Variant, entry_of
 from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.base.interrupts import interruptible
+from odtdsl.base.kept import keeping
 from odtdsl.base.limits import counting
 from odtdsl.base.memory import Guard
 from odtdsl.base.methods import method
@@ -100,6 +101,7 @@ class Plan:
         return next((size for size in reversed(self.sizes) if size), ())
 
 
+@keeping()
 def plan(
     analysis: Analysis,
     *,
@@ -174,7 +176,7 @@ def solve(
     """
     began = time.monotonic() if began is None else began
     options, variant = overridden(analysis.problem.options, overrides)
-    with interruptible() as pressed:
+    with keeping(), interruptible() as pressed:
         asked = pressed if stop is None else lambda: pressed() or stop()
         with counting(began, options.seconds):
             core = normalize(analysis.rows)
@@ -215,7 +217,6 @@ def solve(
             ended += memory.warnings()
         result = _result(analysis, answered, answer, unpacking, options.seed, began, ended)
         unpacking.forget()
-        evaluated.cache_clear()
         if pressed():  # perhaps after the search last asked, or while the answer was made
             result = replace(result, interrupted=True)
         asked_for = result.status == "feasible" and not result.interrupted

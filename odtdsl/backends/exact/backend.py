@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from odtdsl.backends.base import (
@@ -47,6 +46,7 @@ from odtdsl.backends.steps import BRIEF_START, LATE_START, START_OF_DIAGRAMS, VE
 from odtdsl.backends.stepwise import take
 from odtdsl.base import engine
 from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.kept import kept
 from odtdsl.problem.ir.forms import Core, Form, LinearStage, MaximaBound, RegressionStage
 from odtdsl.problem.ir.maxima import MOST_CASES, too_many, written_out
 from odtdsl.problem.ir.problem import DiagramSkeleton
@@ -239,7 +239,7 @@ class Exact(BackEnd):
         return None if refusals(self, core) else self.solve(core, limits, None, None)
 
 
-@lru_cache(maxsize=1)  # asked for by `objections`, then by the search
+@kept  # asked for by `objections`, then by the search
 def _of_cases(core: Core) -> Core | tuple[Objection, ...]:
     """The problem with the cases of sums of maxima in their place, or why it has none."""
     many = tuple(
@@ -273,7 +273,7 @@ def _special(core: Core) -> tuple[Need, ...]:
     )
 
 
-@lru_cache(maxsize=1)  # asked for by the choice, its starts, and the search
+@kept  # asked for by the choice, its starts, and the search
 def plain_of(core: Core) -> PlainRules | None:
     """The rules of a problem, if the plain search, the fastest, expresses all of it."""
     rest = beyond_plain(core)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from odtdsl.backends.base import Objection
 from odtdsl.base import engine
 from odtdsl.base.frozen import dataclass
+from odtdsl.base.kept import kept
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.families import LEFT_CODE, Family
@@ -389,7 +389,7 @@ def losses(core: Core, stages: tuple[LinearStage, ...], depth: int) -> Losses:
     return _stacked(hard, tuple(stage.measure for stage in stages), shape, leaves)
 
 
-@lru_cache(maxsize=1)  # the objections ask for it, and then the search
+@kept  # the objections ask for it, and then the search
 def _stacked(
     hard: tuple[Additive, ...], soft: tuple[Additive, ...], shape: tuple[int, int], leaves: int
 ) -> Losses:
@@ -460,10 +460,15 @@ def least(measure: Additive) -> int:
     return constant_of(measure) + least_of_rows
 
 
-@lru_cache(maxsize=1)  # asked for three times before a search
 def _as_errors(measure: Additive) -> tuple[npt.NDArray[np.int32], int] | None:
     """The right label of each row, and the sum of their losses, where each other loses 1 more."""
-    return None if measure.output is None else engine.plain_errors(measure.output)
+    return None if measure.output is None else _of_output(measure)  # kept of those that have one
+
+
+@kept  # asked for three times before a search
+def _of_output(measure: Additive) -> tuple[npt.NDArray[np.int32], int] | None:
+    assert measure.output is not None
+    return engine.plain_errors(measure.output)
 
 
 def digit(measure: Additive, shape: tuple[int, int], leaves: int) -> tuple[IntArray, int, int]:

@@ -8,7 +8,6 @@ others there is one beside them that allows more and has it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +30,7 @@ from odtdsl.backends.exact.paths import (
     paths,
 )
 from odtdsl.base import engine
+from odtdsl.base.kept import kept
 from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.automata import PathAtom, on_paths, rules_of_paths
 from odtdsl.problem.ir.expr import Scope
@@ -272,7 +272,7 @@ def asks_rows(core: Core) -> bool:
     return asks_cuts(core) or any(map(_of_rows, taken(core)))
 
 
-@lru_cache(maxsize=1)  # asked by the start, then by the search
+@kept  # asked by the start, then by the search
 def scans(core: Core) -> bool:
     """Whether the search by scans takes a problem: one number, under rules on paths and least sizes
     of leaves and splits that count alike."""
@@ -320,7 +320,7 @@ def number_rules(core: Core) -> NumberRules | None:
     return None if found is None else replace(found, sums=Sums(core.n_rows))  # filled by a search
 
 
-@lru_cache(maxsize=1)  # asked by `objections`, then by the search
+@kept  # asked by `objections`, then by the search
 def _ruled(core: Core) -> NumberRules | None:
     clauses = taken(core)
     strict = asks_rows(core) or (scans(core) and least_leaf_rows(core) > 1)

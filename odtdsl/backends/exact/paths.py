@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,7 @@ from odtdsl.backends.exact.path_states import (
     lane_of_rule,
     lane_of_sum,
 )
+from odtdsl.base.kept import kept
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.automata import (
     PathRule,
@@ -292,7 +292,7 @@ def paths(core: Core, depth: int) -> Paths:
     return found
 
 
-@lru_cache(maxsize=1)  # asked by both searches, each before it begins and then again
+@kept  # asked by both searches, each before it begins and then again
 def tried(core: Core, depth: int) -> Paths | None:
     """As `paths`; None where there are too many states."""
     try:

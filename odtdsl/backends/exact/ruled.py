@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import lru_cache
 from math import floor
 
 import numpy as np
@@ -31,6 +30,7 @@ from odtdsl.backends.exact.path_states import TooManyStates
 from odtdsl.backends.exact.paths import Paths, clauses_of, path_measures, paths
 from odtdsl.base import engine
 from odtdsl.base.frozen import dataclass
+from odtdsl.base.kept import kept
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (
@@ -508,7 +508,7 @@ def assemble(core: Core, depth: int) -> Ruled:
     return made
 
 
-@lru_cache(maxsize=1)  # asked by `objections`, then by the search
+@kept  # asked by `objections`, then by the search
 def _assembled(core: Core, depth: int) -> Ruled:
     return _Assembly(core, depth).build()
 

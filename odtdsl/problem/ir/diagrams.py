@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import chain, pairwise
 from typing import assert_never
 
 import numpy as np
 
+from odtdsl.base.kept import kept
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.evaluate import (
     ArcsBroken,
@@ -323,11 +324,11 @@ def _plane_fault(core: Core, plane: RawPlane, visit: NodeVisit) -> Fault | None:
     )
 
 
-@lru_cache(maxsize=1)  # a search, who checks its answer, and who decodes it ask for the same
+@kept  # a search, who checks its answer, and who decodes it ask for the same
 def evaluated(core: Core, model: RawModel) -> Evaluation | DiagramEvaluation:
     """A raw model of either kind on the training rows of a core.
 
-    The last one is kept, with the places of all rows, until `evaluated.cache_clear()`.
+    The last one is kept, with the places of all rows, until the solve ends.
     """
     if isinstance(model, RawDiagram):
         return DiagramEvaluation(core, model)
