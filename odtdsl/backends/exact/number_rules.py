@@ -233,7 +233,7 @@ def counts_leaves(stage: StageForm) -> bool:
     return stage.measure.leaves > 0 and stage.measure.columns is None
 
 
-@lru_cache(maxsize=1)  # asked by the start, then by the search
+@kept  # asked by the start, then by the search
 def tells_at_once(core: Core) -> bool:
     """Whether the engine tells all trees under rules on the whole tree from sums over pairs of cuts
     (`solvers/src/outputs_pair_fronts.cpp`).
