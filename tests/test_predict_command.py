@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
+import pickle
 import random
 from functools import partial
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from odtdsl import OdtError, load_model
+from odtdsl.base.diagnostics.model import DataHelp
 from odtdsl.datasets import parts
 from odtdsl.datasets.readers import read
 from odtdsl.datasets.request import DataRequest
@@ -183,6 +186,8 @@ def test_all_formats_and_standard_input_hold_the_same(tree):
         (b"age;ward\n1;2\n", "D107", '`--separator ";"`'),
         (b"age,ward\n1,\xe9\n", "D102", "`--encoding latin-1`"),
         (b"1,a\n", "D105", "`--no-header`"),
+        (b"age,ward\ninf,2\n", "D106", "`--na inf`"),
+        (b"age,ward\n1e999,2\n", "D106", "`--na 1e999`"),
     ],
 )
 def test_how_rows_are_written_is_told_by_options(tree, rows, code, option):
@@ -194,6 +199,14 @@ def test_how_rows_are_written_is_told_by_options(tree, rows, code, option):
         assert problem["code"] == code
         assert option in problem["helps"][0]
         assert "data statement" not in problem["helps"][0]
+
+
+def test_a_help_in_two_wordings_is_a_text_that_can_be_sent():
+    said = DataHelp("write `header none` in the data statement", "add `--no-header`")
+    again = pickle.loads(pickle.dumps(said))
+    for one in (said, again, copy.deepcopy(said)):
+        assert one == "write `header none` in the data statement"
+        assert one.option == "add `--no-header`"
 
 
 @pytest.mark.parametrize("seed", range(30))

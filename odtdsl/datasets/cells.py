@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error, shortened
+from odtdsl.base.diagnostics.model import DataHelp, Diagnostic, OdtError, error, shortened
 from odtdsl.base.limits import READING, looking
 from odtdsl.datasets.numerals import PLAIN, Numerals
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray, RawColumn, Table, Writing
@@ -344,9 +345,15 @@ def _as_float(value: float | str | None) -> float:
 def mark_missing(text: str) -> str:
     """A help: how a cell that is no number is declared as missing."""
     if text != shortened(text):
-        return "if it marks a missing value, list it in `na {...}` of the data statement"
+        return DataHelp(
+            "if it marks a missing value, list it in `na {...}` of the data statement",
+            "if it marks a missing value, say so by `--na`",
+        )
     cell = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'if it marks a missing value, write `na {{"{cell}"}}` in the data statement'
+    return DataHelp(
+        f'if it marks a missing value, write `na {{"{cell}"}}` in the data statement',
+        f"if it marks a missing value, add `--na {shlex.quote(text)}`",
+    )
 
 
 def _infinite(name: str, cells: Sequence[tuple[int, str]], place: Place) -> OdtError:

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from odtdsl.base.diagnostics.model import OdtError, error
+from odtdsl.base.diagnostics.model import DataHelp, OdtError, error
 from odtdsl.base.limits import READING, look
 from odtdsl.base.numbers import counted
 from odtdsl.datasets.cells import (
@@ -109,7 +109,12 @@ def _read_lines(
         raise error(
             "D105",
             f"{request.name} has only a line of column names, and no rows",
-            helps=("if that line is a row, write `header none` in the data statement",),
+            helps=(
+                DataHelp(
+                    "if that line is a row, write `header none` in the data statement",
+                    "if that line is a row, add `--no-header`",
+                ),
+            ),
         )
     marks, numerals = Marks.of(request.na), numerals_of(request.decimal, request.thousands)
 
@@ -170,8 +175,11 @@ def _undecodable(
     if isinstance(problem, UnicodeDecodeError):
         line = content.count(b"\n", 0, problem.start) + 1
         where = f": byte 0x{content[problem.start]:02x} on line {line}"
-    helps = ('give its encoding in the data statement, as in `encoding "latin-1"`',)
-    return error("D102", f"{name} is not {encoding or 'UTF-8'} text{where}", helps=helps)
+    how = DataHelp(
+        'give its encoding in the data statement, as in `encoding "latin-1"`',
+        "give its encoding, as in `--encoding latin-1`",
+    )
+    return error("D102", f"{name} is not {encoding or 'UTF-8'} text{where}", helps=(how,))
 
 
 def separator_of(request: DataRequest, path: Path) -> str:
@@ -259,7 +267,12 @@ def _check_other_separator(header: str, request: DataRequest, separator: str) ->
     raise error(
         "D107",
         f"{request.name} has only one column, `{header}`",
-        helps=(f'write `separator "{written}"` in the data statement',),
+        helps=(
+            DataHelp(
+                f'write `separator "{written}"` in the data statement',
+                f'add `--separator "{written}"`',
+            ),
+        ),
     )
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from odtdsl.base.diagnostics.model import error
+from odtdsl.base.diagnostics.model import DataHelp, error
 
 _ALIKE = {" ": " \u00a0\u2009\u202f", "'": "'\u2019"}
 """Signs that look alike: blanks that no line ends at, the curved apostrophe."""
@@ -65,13 +65,23 @@ def numerals_of(decimal: str | None, thousands: str | None) -> Numerals:
         raise error(
             "D119",
             f'"{decimal}" is not a decimal separator',
-            helps=('write `decimal ","`; the default is a point',),
+            helps=(
+                DataHelp(
+                    'write `decimal ","`; the default is a point',
+                    'add `--decimal ","`; the default is a point',
+                ),
+            ),
         )
     if thousands is not None and thousands not in _THOUSANDS:
         raise error(
             "D119",
             f'"{thousands}" is not a thousands separator',
-            helps=("""write `thousands ","`, `"."`, `" "` or `"'"`""",),
+            helps=(
+                DataHelp(
+                    """write `thousands ","`, `"."`, `" "` or `"'"`""",
+                    """add `--thousands ","`, `"."`, `" "` or `"'"`""",
+                ),
+            ),
         )
     if thousands == (decimal or "."):
         other = "," if thousands == "." else "."

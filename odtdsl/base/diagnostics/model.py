@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, Self
 
 from odtdsl.base.frozen import dataclass
 from odtdsl.base.methods import method
@@ -51,6 +51,27 @@ class Diagnostic:
     def __str__(self) -> str:
         """The message with its place and what to write instead, as `OdtError` shows it."""
         return str(method("Diagnostic.__str__")(self))
+
+
+class DataHelp(str):
+    """A help that says what to write in the data statement of a spec.
+
+    Attributes
+    ----------
+    option
+        The same for a command that reads rows without a spec, by its options.
+    """
+
+    option: str
+
+    def __new__(cls, statement: str, option: str) -> Self:
+        """Both texts; as a text it is the former."""
+        made = super().__new__(cls, statement)
+        made.option = option
+        return made
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        return str(self), self.option
 
 
 class OdtError(Exception):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.base.diagnostics.model import DataHelp, Diagnostic, OdtError, error
 from odtdsl.interfaces.cli.commands import Argument, Command, Json, OnSpec, Option
 from odtdsl.interfaces.cli.common import OK, WRONG, Problem, print_json, print_lines, warn
 
@@ -16,17 +15,6 @@ if TYPE_CHECKING:
     from odtdsl.datasets.request import DataRequest
     from odtdsl.datasets.table import Table
     from odtdsl.predictors.predictor import Predictor
-
-
-_OPTIONS = (
-    (r"write `separator (.*)` in the data statement", r"add `--separator \1`"),
-    (r"write `header none` in the data statement", r"add `--no-header`"),
-    (
-        'give its encoding in the data statement, as in `encoding "(.*)"`',
-        r"give its encoding, as in `--encoding \1`",
-    ),
-)
-"""What a data statement says of a file, and the options that say the same."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,10 +87,8 @@ class OnRows(Command):
 
 def _by_options(problem: Diagnostic) -> Diagnostic:
     """A mistake, with options in its helps where they name what a data statement would say."""
-    helps = problem.helps
-    for statement, option in _OPTIONS:
-        helps = tuple(re.sub(statement, option, text) for text in helps)
-    return replace(problem, helps=helps)
+    helps = (one.option if isinstance(one, DataHelp) else one for one in problem.helps)
+    return replace(problem, helps=tuple(helps))
 
 
 def written(spec: Path) -> DataRequest:
