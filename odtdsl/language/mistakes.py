@@ -25,7 +25,7 @@ from odtdsl.language.misspellings import (
     unclosed_text,
 )
 from odtdsl.language.named_solvers import named_solver
-from odtdsl.language.prices import one_price
+from odtdsl.language.prices import losses, one_price
 from odtdsl.language.vocabulary import (
     INFIX,
     OTHER_STATEMENTS,
@@ -494,6 +494,7 @@ _RECOGNISERS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     named_solver,
     missing_cells,
     one_price,
+    losses,
     _keyword_as_name,
     _three_comparisons,
     _closing,

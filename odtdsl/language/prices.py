@@ -1,4 +1,4 @@
-"""Recognises a price of several features at once: each pays it, or a path pays it once."""
+"""Recognises prices listed as `cost` and `loss` do not list them."""
 
 from __future__ import annotations
 
@@ -31,4 +31,18 @@ def one_price(f: Failure) -> Diagnostic | None:
         f"write {coded(each)}",
         span=f.span(listed.start(), listed.end()),
         helps=(f"if a path pays it once for all of them, write {coded(once)}",),
+    )
+
+
+def losses(f: Failure) -> Diagnostic | None:
+    """`loss predict "a" when "b" = 5, predict "b" when "a" = 3`."""
+    if f.keyword != "loss" or f.found != "," or not f.at_statement:
+        return None
+    following = f.rest.lstrip().partition("\n")[0]
+    if not following.startswith(("predict", "loss")):
+        return None
+    return f.error(
+        "S001",
+        "each loss is a statement of its own",
+        "write `loss` instead of the comma" if following.startswith("p") else "leave it out",
     )
