@@ -210,6 +210,12 @@ def test_wrong_options(options: dict[str, str | int], code: str, told: str) -> N
         ({"model": ["odd"]}, "U302", "it is `pattern`, `subtrees`, `cptree` or `odd`"),
         ({"using": ["exact"]}, "B101", "the back ends are"),
         ({"using": 3}, "B101", "the back end `3`"),
+        (
+            {"using": "search(steps = 5)"},
+            "B101",
+            "write `solve using search(steps = 5)` in the spec",
+        ),
+        ({"using": "milp(mip=cbc)"}, "B101", "or `--using milp` with `--model` or `--mip`"),
         ({"threads": "many"}, "U401", "threads cannot be 'many'"),
         ({"threads": 0}, "K116", "from 1 to 256"),
         ({"seed": 0.5}, "U401", "a seed cannot be 0.5"),

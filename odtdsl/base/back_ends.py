@@ -299,6 +299,17 @@ def entry_of(name: str) -> Entry:
     if name == AUTO:
         return _PORTFOLIO
     if str(name) not in ENTRIES:
+        word, bracket, _ = str(name).partition("(")
+        if bracket and (entry := ENTRIES.get(word.strip())) is not None:
+            flags = [f"`--{option.name}`" for option in entry.options if option.in_commands]
+            raise error(
+                "B101",
+                f"a back end has its settings in brackets in a spec only: `{name}`",
+                helps=(
+                    f"write `solve using {name}` in the spec",
+                    *([f"or `--using {entry.name}` with {' or '.join(flags)}"] if flags else []),
+                ),
+            )
         near = closest(str(name), names())
         first, comma, second = str(name).partition(",")
         raise error(
