@@ -2,13 +2,15 @@
 
 Each rule of the calculus becomes a few cutting planes: sums, multiples, divisions rounded up, and
 "a literal is at least 0". So it is shown that the rules are sound by something that knows nothing
-of trees. Two classes, weights, leaves of any size.
+of trees. Classes, weights, leaves of any size.
 
-Variables: a choice of a test or a leaf per node, the class of a leaf, and the error of each row if
-it were dropped into the subtree of a node; a row that goes left at the chosen test loses what it
+Variables: a choice of a test or a leaf per node, the one class of a leaf, and the error of each row
+if it were dropped into the subtree of a node; a row that goes left at the chosen test loses what it
 loses in the left subtree. MONO and DEL are then "an error is at least 0" and "is at most 1". For
 SPLIT a fresh variable says whether the errors of some rows reach a bound: the two constraints that
-define it stand behind those of the problem, and exclude no tree.
+define it stand behind those of the problem, and exclude no tree. For CLASSES the rows that a bound
+is carried over are shown to lose what they do by SPLIT: what two sides lose for want of leaves is
+no less than what their rows lose together.
 """
 
 from __future__ import annotations
@@ -37,9 +39,10 @@ class Bound:
 
 @dataclass(frozen=True)
 class Steps:
-    """SPLIT: a bound on all rows at one level less, and bounds at cuts. Or POINTS."""
+    """SPLIT: a bound on all rows at one level less, and bounds at cuts. Or POINTS, or CLASSES."""
 
     points: bool = False
+    classes: bool = False
     flat: int = 0
     flat_steps: Steps | None = None
     bounds: tuple[Bound, ...] = ()
@@ -47,7 +50,7 @@ class Steps:
 
 @dataclass
 class Tiny:
-    """A problem: ranks per row and feature, two classes, weights."""
+    """A problem: ranks per row and feature, classes, weights."""
 
     ranks: list[tuple[int, ...]]
     classes: list[int]
@@ -71,9 +74,19 @@ class Tiny:
     def of_two_values(self) -> bool:
         return all(rank <= 1 for ranks in self.ranks for rank in ranks)
 
+    def by_class(self, rows: frozenset[int]) -> list[int]:
+        """What the rows of each class weigh."""
+        found = [0] * (max(self.classes) + 1)
+        for i in rows:
+            found[self.classes[i]] += self.weights[i]
+        return found
+
+    def lost(self, rows: frozenset[int], leaves: int) -> int:
+        """CLASSES: what all but the heaviest classes of the rows weigh."""
+        return sum(sorted(self.by_class(rows), reverse=True)[leaves:])
+
     def leaf(self, rows: frozenset[int]) -> int:
-        ones = self.weight(frozenset(i for i in rows if self.classes[i]))
-        return min(ones, self.weight(rows) - ones)
+        return self.lost(rows, 1)
 
     def _best(self, rows: frozenset[int], depth: int) -> int:
         found = self.leaf(rows)
@@ -128,11 +141,14 @@ class Expansion:
     formula: list[tuple[Terms, int]] = field(default_factory=list)
     defined: list[tuple[Terms, int]] = field(default_factory=list)
     steps: list[list[Token]] = field(default_factory=list)
+    lost: int = 0
+    """How often a bound rose by CLASSES."""
 
     def __post_init__(self) -> None:
         self.names: dict[tuple[object, ...], int] = {}
         self.clause: dict[tuple[int, object, int], tuple[str, int]] = {}
         self.one: dict[int, tuple[str, int]] = {}
+        self.none: dict[int, tuple[str, int]] = {}
         self.known: dict[tuple[int, frozenset[int], int], tuple[str, int]] = {}
         self._node(1, self.depth)
 
@@ -146,14 +162,16 @@ class Expansion:
         return self.variable("error", node, row)
 
     def label(self, node: int, row: int) -> int:
-        label = self.variable("class", node)
-        return -label if self.tiny.classes[row] else label
+        return -self.variable("class", node, self.tiny.classes[row])
 
     def _add(self, terms: Terms, least: int) -> tuple[str, int]:
         self.formula.append((terms, least))
         return "formula", len(self.formula) - 1
 
     def _node(self, node: int, depth: int) -> None:
+        classes = range(max(self.tiny.classes) + 1)
+        of_none = [(1, -self.variable("class", node, c)) for c in classes]
+        self.none[node] = self._add(of_none, len(classes) - 1)
         if depth == 0:
             return
         choices: list[object] = [*self.tiny.cuts, "leaf"]
@@ -184,16 +202,19 @@ class Expansion:
         """A constraint: the errors of the rows in this subtree reach a bound."""
         if bound <= 0:
             return self.sum([(self.tiny.weights[i], self.error(node, i)) for i in rows])
-        if depth == 0:  # LEAF
-            assert self.tiny.leaf(rows) >= bound, "a leaf loses less"
-            ones = sum(self.tiny.weights[i] for i in rows if self.tiny.classes[i])
-            more = self.tiny.weight(rows) - 2 * ones
-            label = self.variable("class", node)
-            return self.sum([(abs(more), label if more > 0 else -label)])
+        if depth == 0:
+            return self.leaf(node, rows, bound)
         key = node, rows, bound
         if key not in self.known:
             self.known[key] = self.split(node, rows, depth, bound, steps)
         return [self.known[key]]
+
+    def leaf(self, node: int, rows: frozenset[int], bound: int) -> list[Token]:
+        """LEAF: the errors of the rows under the class of a node, which is one at most."""
+        assert self.tiny.leaf(rows) >= bound, "a leaf loses less"
+        weights = self.tiny.by_class(rows)
+        less = [(max(weights) - w, self.variable("class", node, c)) for c, w in enumerate(weights)]
+        return [self.none[node], max(weights), "*", *self.sum(less), "+"]
 
     def sum(self, terms: Terms) -> list[Token]:
         """A sum of literals, which are at least 0."""
@@ -221,11 +242,7 @@ class Expansion:
             for i in rows:
                 made += [self.clause[node, choice, i], self.tiny.weights[i], "*", "+"]
             if isinstance(choice, str):
-                assert self.tiny.leaf(rows) >= bound, "a leaf loses less"
-                ones = sum(self.tiny.weights[i] for i in rows if self.tiny.classes[i])
-                label = self.variable("class", node)
-                more = total - 2 * ones
-                made += [*self.sum([(abs(more), label if more > 0 else -label)]), "+"]
+                made += [*self.leaf(node, rows, bound), "+"]
             else:
                 for part in self.sides(node, rows, depth, bound, steps, choice):
                     made += [*part, "+"]
@@ -250,11 +267,15 @@ class Expansion:
                 yield self.shown(2 * node + right, rows, depth - 1, bound, steps)
         if left in (rows, frozenset()):
             return
-        if depth <= 2 or steps is None or steps.points:
-            values = [
-                tiny.points(part) if steps and steps.points else tiny.best(part, depth - 1)
-                for part in (left, rows - left)
-            ]
+        if depth <= 2 or steps is None or steps.points or steps.classes:
+            values = []
+            for part in (left, rows - left):
+                if steps and steps.points:
+                    values.append(tiny.points(part))
+                elif steps and steps.classes:
+                    values.append(tiny.lost(part, 2 ** (depth - 1)))
+                else:
+                    values.append(tiny.best(part, depth - 1))
             assert sum(values) >= bound, "the sides lose less"
             yield self.shown(2 * node, left, depth - 1, values[0], steps)
             yield self.shown(2 * node + 1, rows - left, depth - 1, values[1], steps)
@@ -273,7 +294,7 @@ class Expansion:
         cut: tuple[int, int],
         right: bool,
     ) -> tuple[int, list[Token]]:
-        """STAIR, NEAR: the largest of the bounds that are carried to a side of a test."""
+        """STAIR, NEAR, CLASSES: the largest of the bounds that are carried to a side of a test."""
         tiny = self.tiny
 
         def side(at: int) -> frozenset[int]:
@@ -281,7 +302,7 @@ class Expansion:
             return rows - below if right else below
 
         here = side(cut[1])
-        offers: list[tuple[int, frozenset[int], Steps | None]] = [(0, here, None)]
+        offers: list[tuple[int, frozenset[int], Steps | None]] = [(0, frozenset(), None)]
         if steps.flat:
             offers.append((steps.flat, rows, steps.flat_steps))  # WHOLE
         for one in steps.bounds:
@@ -290,14 +311,24 @@ class Expansion:
             elif tiny.of_two_values():
                 below = tiny.left(rows, (one.feature, one.cut))
                 offers.append((one.value, rows - below if one.right else below, one.steps))
-        best = max(offers, key=lambda offer: offer[0] - tiny.weight(offer[1] - here))
-        child = 2 * node + right
-        tokens = self.shown(child, best[1], depth - 1, best[0], best[2])
-        more = [(tiny.weights[i], self.error(child, i)) for i in sorted(here - best[1])]  # MONO
-        more += [(tiny.weights[i], -self.error(child, i)) for i in sorted(best[1] - here)]  # DEL
+
+        def lost(there: frozenset[int]) -> int:
+            return tiny.lost(here - there, 2 ** (depth - 1)) if there <= here else 0
+
+        best = max(
+            offers, key=lambda offer: offer[0] - tiny.weight(offer[1] - here) + lost(offer[1])
+        )
+        child, more, there = 2 * node + right, lost(best[1]), best[1]
+        tokens = self.shown(child, there, depth - 1, best[0], best[2])
         if more:
-            tokens = [*tokens, *self.sum(more), "+"]
-        return best[0] - tiny.weight(best[1] - here), tokens
+            self.lost += 1
+            of_rest = self.shown(child, here - there, depth - 1, more, Steps(classes=True))
+            return best[0] + more, [*tokens, *of_rest, "+"]
+        errors = [(tiny.weights[i], self.error(child, i)) for i in sorted(here - there)]  # MONO
+        errors += [(tiny.weights[i], -self.error(child, i)) for i in sorted(there - here)]  # DEL
+        if errors:
+            tokens = [*tokens, *self.sum(errors), "+"]
+        return best[0] - tiny.weight(there - here), tokens
 
     # ---- as text
 

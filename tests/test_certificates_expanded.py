@@ -23,13 +23,19 @@ def tiny_of(rng: np.random.Generator) -> tuple[str, dict[str, Any], Tiny]:
     n, p = int(rng.integers(4, 11)), int(rng.integers(1, 4))
     if deep := rng.random() < 0.2:
         n, p = int(rng.integers(24, 31)), 5
-    x = rng.integers(0, 2 if p >= 3 else 4, (n, p))
+    many = not deep and rng.random() < 0.4  # classes
+    if many:
+        n, p = int(rng.integers(10, 15)), 2
+    x = rng.integers(0, 7 if many else 2 if p >= 3 else 4, (n, p))
     y = x.sum(axis=1) % 2 if deep else rng.integers(0, 2, n)  # parity needs five levels
+    if many:
+        y = rng.integers(0, 7, n)
     y[:2] = 0, 1
-    w = rng.integers(1, 4, n) if rng.random() < 0.5 else np.ones(n, dtype=np.int64)
+    y = np.unique(y, return_inverse=True)[1]
+    w = rng.integers(1, 4, n) if not many and rng.random() < 0.5 else np.ones(n, dtype=np.int64)
     frame: dict[str, Any] = {f"x{f}": x[:, f].tolist() for f in range(p)}
     frame |= {"y": [f"c{label}" for label in y], "w": w.tolist()}
-    depth = 4 if deep else int(rng.integers(1, 4))
+    depth = 4 if deep else 3 if many else int(rng.integers(1, 4))
     features = ", ".join(f"x{f}" for f in range(p))
     spec = (
         f"data frame target y: class feature {features}: number weight w"
@@ -50,9 +56,8 @@ def of_tree(
 
     def visit(node: int, depth: int, here: TreeNode | None) -> list[bool]:
         label = here.label if isinstance(here, Leaf) else 0
-        if label:
-            put("class", node)
-        lost = [bool(label) != bool(one) for one in tiny.classes]
+        put("class", node, label)
+        lost = [label != one for one in tiny.classes]
         if depth == 0:
             return lost
         below: tuple[TreeNode | None, TreeNode | None] = None, None
@@ -131,6 +136,11 @@ def test_certificates_are_pseudo_boolean_proofs(seed: int, tmp_path: Path) -> No
             check(formula, proof.replace(f" {least} * ", f" {least - 1} * "))
         with pytest.raises(AssertionError):
             Expansion(tiny, here.depth).refute(here.steps, least + 1)
+
+
+def test_what_classes_lose_is_expanded(tmp_path: Path) -> None:
+    """Some bounds of the problems above rise by it."""
+    assert sum(expanded(seed, tmp_path).expansion.lost > 0 for seed in range(20)) >= 5
 
 
 @pytest.mark.skipif(shutil.which("veripb") is None, reason="veripb is not installed")

@@ -35,6 +35,7 @@ RULED_WEIGHTS = "include/odt/ruled_weights.hpp"
 FRONT = "include/odt/front.hpp"
 RULED_SEARCH = "src/ruled_search.cpp"
 ENUMERATE = "src/enumerate.cpp"
+FEW_LEAVES = "src/few_leaves.cpp"
 TREE_GRAPH = "src/tree_graph.cpp"
 TREE_GRAPH_PARTS = "include/odt/tree_graph.hpp"
 TREE_GRAPH_LIST = "src/tree_graph_list.cpp"
@@ -297,6 +298,39 @@ OF_KERNELS = (
         KERNEL_AVX512,
         "constexpr int32_t kFar = -100;",
         "const int32_t kFar = FAULT ? -2 : -100;",
+    ),
+)
+OF_CLASSES = (
+    Fault(
+        "classes: rows lose for one leaf less than a side has",
+        FEW_LEAVES,
+        "  look(i, left_leaves, right_leaves);\n  std::int32_t first",
+        "  look(i, left_leaves - FAULT, right_leaves - FAULT);\n  std::int32_t first",
+    ),
+    Fault(
+        "classes: the left side of a cut has the rows of all its cell",
+        FEW_LEAVES,
+        "i.low_left + each_ * lost_left_[at],",
+        "i.low_left + each_ * lost_left_[at + (FAULT ? at + 1 < lost_left_.size() : 0)],",
+    ),
+    Fault(
+        "classes: the right side of a cut has the rows of all its cell",
+        FEW_LEAVES,
+        "i.high_right + each_ * lost_right_[at + 1],",
+        "i.high_right + each_ * lost_right_[at + 1 - FAULT],",
+    ),
+    Fault(
+        "classes: the sides exchange their leaves",
+        SEARCH,
+        "few_leaves_.narrow(open.interval, cuts, cutoff(), sides.left.leaves, sides.right.leaves);",
+        "few_leaves_.narrow(open.interval, cuts, cutoff(),"
+        " (FAULT ? sides.right : sides.left).leaves, (FAULT ? sides.left : sides.right).leaves);",
+    ),
+    Fault(
+        "classes: splits on the left lose one more than their rows do",
+        DEPTH_TWO,
+        "few_leaves_.lost(around.low, cut, kStump) : 0,",
+        "few_leaves_.lost(around.low, cut, kStump) + FAULT : 0,",
     ),
 )
 OF_BIT_SETS = (

@@ -124,6 +124,24 @@ def many_rows(count: int) -> Problems:
         yield "\n".join(lines), frame
 
 
+def of_many_classes(count: int) -> Problems:
+    """More classes than a side has leaves, and a tree of eight leaves that is mostly right."""
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        n, classes = int(rng.integers(60, 300)), int(rng.integers(5, 9))
+        x = rng.integers(0, rng.integers(6, 60), (n, 3))
+        frame: dict[str, Any] = {f"x{i}": x[:, i].astype(float) for i in range(3)}
+        cuts = [np.quantile(x[:, i], rng.uniform(0.2, 0.8)) for i in range(3)]
+        right = (x > cuts) @ [1, 2, 4] % classes
+        noise = np.minimum(*rng.integers(0, classes, (2, n)))
+        frame["y"] = [f"c{k}" for k in np.where(rng.random(n) < 0.6, right, noise)]
+        frame["y"][:2] = ["c0", "c1"]
+        lines = ["data frame target y: class tree depth <= 3", "minimize errors"]
+        if seed % 3 == 0:
+            lines.append(f"rule few: leaves <= {rng.integers(5, 8)}")
+        yield "\n".join(lines), frame
+
+
 def of_numbers(count: int) -> Problems:
     """Squared errors; half on features of two values, whose pairs are added up."""
     for seed in range(count):
@@ -206,6 +224,7 @@ KINDS = {
     "rules": Kind(under_rules, faults.OF_RULES),
     "more": Kind(under_many_rules, faults.OF_RULES),
     "many": Kind(many_rows, faults.OF_KERNELS),
+    "classes": Kind(of_many_classes, faults.OF_CLASSES),
     "numbers": Kind(of_numbers, faults.OF_NUMBERS),
     "lists": Kind(to_list, faults.OF_LISTS, near=(None, "1 error", "2 errors")),
 }

@@ -326,8 +326,14 @@ struct Checker : Done {
       }
       for (auto& [f, s] : stairs) {
         if (p.by_bits) carry(v, f, near, 2 * l == most_leaves, s);
+        vector<char> left(v.rows(), 0);  // tests that are not closed
+        for (size_t t = 1; t < v.rows(); ++t) left[t] = open(v, f, t, least) && s.sum(t) < target;
+        if (std::count(left.begin(), left.end(), 1) == 0) continue;
+        rules.insert("CLASSES");
+        s.lose(p, v.kinds[f], 0, l, left);
+        s.lose(p, v.kinds[f], 1, most_leaves - l, left);
         for (size_t t = 1; t < v.rows(); ++t)
-          demand(!open(v, f, t, least) || s.sum(t) >= target, "a test is left open");
+          demand(!left[t] || s.sum(t) >= target, "a test is left open");
       }
       if (!stairs.empty()) rules.insert("STAIR");
     }

@@ -139,12 +139,19 @@ QUICK vector<Int> leaves(const View& v, size_t f, bool right, const vector<vecto
 // DEL); [1] for leaves of the least size, and goes to fewer rows only (DEL). Every bound has been
 // carried as far as it goes, so a new one goes on only while it is better than those it meets.
 struct Stairs {
+  struct Held {
+    size_t at;
+    Int value;
+  };
   vector<Int> most;        // that the rows at lower places lose
   vector<Int> side[2][2];  // [size][0 left, 1 right]
+  vector<Held> held[2];    // of trees with leaves of any size: bounds that were better than others
   bool sized;
   Stairs(vector<Int> upto, Int price, Int least) : most(std::move(upto)), sized(least > 1) {
     for (int size = 0; size <= sized; ++size)
       for (auto& one : side[size]) one.assign(most.size(), price);
+    held[0].push_back({0, price});
+    held[1].push_back({most.size() - 1, price});
   }
   QUICK void add(bool size, int which, size_t at, Int value) {
     vector<Int>& x = side[size][which];
@@ -154,12 +161,34 @@ struct Stairs {
       return true;
     };
     if (!better(at, value)) return;
+    if (!size) held[which].push_back({at, value});
     if (which == 0 || !size)
       for (size_t t = at; t-- > 0;)
         if (!better(t, which ? value : value - (most[at] - most[t]))) break;
     if (which == 1 || !size)
       for (size_t t = at + 1; t < x.size(); ++t)
         if (!better(t, which ? value - (most[t] - most[at]) : value)) break;
+  }
+  // CLASSES: so many leaves gain no more than so many classes, each on all rows. So a bound of
+  // fewer rows also holds with what the others lose at least. Only for the tests that are `wanted`.
+  QUICK void lose(const Problem& p, const vector<Index>& kinds, int which, Int leaves,
+                  const vector<char>& wanted) {
+    if (leaves >= static_cast<Int>(p.classes.size())) return;
+    for (const Held& one : held[which]) {
+      vector<Int> gain(p.classes.size(), 0), best;
+      Int bound = one.value;
+      for (size_t t = one.at; which ? t-- > 0 : ++t < most.size();) {
+        const Index kind = kinds[which ? t : t - 1];
+        bound += p.most[kind];
+        for (size_t l = 0; l < gain.size(); ++l) gain[l] += p.most[kind] - p.loss[kind][l];
+        if (!wanted[t] || bound <= side[0][which][t]) continue;
+        best = gain;
+        std::nth_element(best.begin(), best.begin() + leaves, best.end(), std::greater<>());
+        side[0][which][t] =
+            std::max(side[0][which][t],
+                     bound - std::accumulate(best.begin(), best.begin() + leaves, Int{0}));
+      }
+    }
   }
   Int best(int which, size_t t) const {
     return sized ? std::max(side[0][which][t], side[1][which][t]) : side[0][which][t];

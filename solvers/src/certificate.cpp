@@ -13,7 +13,7 @@ namespace {
 
 class Writer : public Bytes {
  public:
-  Writer(const Dataset& data, const ProofLog& log) : p_(data.problem), log_(log), stairs_(p_) {
+  Writer(const Dataset& data, const ProofLog& log) : p_(data.problem), log_(log), stairs_(data) {
     std::vector<Loss> most(p_.rows);
     for (std::size_t i = 0; i < p_.rows; ++i) most[i] = data.loss.most(i);
     rows_.most = std::make_shared<const std::vector<Loss>>(std::move(most));
@@ -93,9 +93,9 @@ class Writer : public Bytes {
   bool closes(std::int32_t id, const SortedRows& rows, const Claim& claim, Loss target, Loss flat) {
     const ProofLog::Node& node = log_.nodes[static_cast<std::size_t>(id)];
     return each_feature(node, rows, claim,
-                        [&](std::size_t f, std::int64_t, std::vector<const Record*>& records) {
+                        [&](std::size_t f, std::int64_t l, std::vector<const Record*>& records) {
                           if (both_sides(records, claim, f) >= target) return true;
-                          stairs_.begin(rows, f, claim.least);
+                          stairs_.begin(rows, f, claim.least, l, claim.leaves - l);
                           stairs_.set(records);
                           return stairs_.closed(flat, target);
                         });
@@ -128,7 +128,7 @@ class Writer : public Bytes {
     kept.clear();
     return each_feature(node, rows, claim,
                         [&](std::size_t f, std::int64_t l, std::vector<const Record*>& records) {
-                          stairs_.begin(rows, f, claim.least);
+                          stairs_.begin(rows, f, claim.least, l, claim.leaves - l);
                           stairs_.set(records);
                           if (!stairs_.begin_changes(flat, target)) return false;
                           kept.push_back({f, l, trimmed(records, rows, flat, target)});

@@ -6,6 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "odt/dataset.hpp"
+#include "odt/few_leaves.hpp"
 #include "odt/interval.hpp"
 #include "odt/proof_log.hpp"
 
@@ -24,14 +26,21 @@ struct SortedRows {
 // A feature at a node: how its bounds close its cuts. Places are the rows on the left.
 class Stairs {
  public:
-  explicit Stairs(const Problem& p) : price_(p.leaf_price), p_(p) {}
+  explicit Stairs(const Dataset& data)
+      : price_(data.problem.leaf_price), p_(data.problem), loss_(data.loss) {}
 
-  void begin(const SortedRows& rows, std::size_t feature, std::int32_t least) {
+  // `left`, `right`: the most leaves on each side.
+  void begin(const SortedRows& rows, std::size_t feature, std::int32_t least, std::int64_t left,
+             std::int64_t right) {
     rows_ = static_cast<std::int32_t>(rows.size);
     least_ = least;
     rank_ = p_.ranks(feature);
     order_ = rows.of(feature);
     weights_ = {nullptr, rows.each};
+    leaves_[0] = static_cast<int>(std::min<std::int64_t>(left, loss_.labels));
+    leaves_[1] = static_cast<int>(std::min<std::int64_t>(right, loss_.labels));
+    loses_ = rows.each > 0 && least <= 1 &&
+             FewLeaves::suits(loss_, rows.size, std::min(leaves_[0], leaves_[1]));
     if (rows.each > 0) return;
     most_.resize(rows.size + 1);
     most_[0] = 0;
@@ -75,6 +84,8 @@ class Stairs {
     for (Held& held : held_)
       if (held.kind != ProofLog::wide) held.there = held.here;
     if (knots_.back().at != rows_) knot(rows_, ends_.size());
+    loses_ = loses_ && !sized_;
+    if (loses_) count();
   }
   // The records in the order of their cuts.
   template <class Each>
@@ -145,14 +156,14 @@ class Stairs {
       const Loss lost = weights_.between(k.at, after.at);
       if (sized_) raise(sizes_[i].left, sizes_[i + 1].left - lost);
       raise(k.any_left, after.any_left - lost);
-      raise(k.any_right, after.any_right);
+      raise(k.any_right, after.any_right + k.lost[1]);
     }
     for (std::size_t i = 1; i < knots_.size(); ++i) {
       Knot &k = knots_[i], &before = knots_[i - 1];
       const Loss lost = weights_.between(before.at, k.at);
       if (sized_) raise(sizes_[i].right, sizes_[i - 1].right - lost);
       raise(k.any_right, before.any_right - lost);
-      raise(k.any_left, before.any_left);
+      raise(k.any_left, before.any_left + before.lost[0]);
     }
     return all_closed(0, knots_.size() - 1, target);
   }
@@ -164,6 +175,7 @@ class Stairs {
     bool cut;
     std::size_t first;  // of the ends that are here
     Loss any_left, any_right;
+    Loss lost[2];  // on the left and the right side, of the rows up to the next knot (CLASSES)
     // Of the left and the right side, where changes are followed: the bound of the records here,
     // and what comes from fewer rows and from more rows, itself included.
     struct Carried {
@@ -195,7 +207,7 @@ class Stairs {
   static void raise(Loss& to, Loss value) { to = std::max(to, value); }
   void knot(std::int32_t at, std::size_t first) {
     const std::int32_t least = std::max(least_, 1);
-    knots_.push_back({at, at >= least && at <= rows_ - least, first, price_, price_, {}});
+    knots_.push_back({at, at >= least && at <= rows_ - least, first, price_, price_, {0, 0}, {}});
   }
 
   // The largest bound on a side of a knot that its own records state; `flat` holds at the ends.
@@ -210,13 +222,28 @@ class Stairs {
     return found;
   }
 
-  // What a knot has of the one before it in a direction: from fewer rows a bound comes as it is,
-  // from more rows less what the rows between lose.
+  // Counts the classes between knots.
+  void count() {
+    const std::size_t stride = loss_.labels <= 8 ? 8 : 16;
+    classes_.assign((static_cast<std::size_t>(rows_) / kBlock + 1) * stride, 0);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rows_); ++i)
+      classes_[i / kBlock * stride + static_cast<std::size_t>(p_.label[order_[i]])] |=
+          std::uint64_t{1} << i % kBlock;
+    few_leaves_.begin(classes_.data(), static_cast<int>(stride), static_cast<std::size_t>(rows_),
+                      loss_);
+    for (std::size_t k = 0; k + 1 < knots_.size(); ++k)
+      for (const bool right : {false, true})
+        knots_[k].lost[right] = few_leaves_.lost(knots_[k].at, knots_[k + 1].at, leaves_[right]);
+  }
+
+  // What a knot has of the one before it in a direction: from fewer rows a bound comes with what
+  // the rows between lose at least, from more rows less what they lose at most.
   Loss carried(std::size_t knot, bool right, bool deleted) const {
     const Knot& k = knots_[knot];
     if (knot == (right == deleted ? 0 : knots_.size() - 1)) return k.of[right].own;
     const Knot& before = knots_[right == deleted ? knot - 1 : knot + 1];
-    const Loss come = deleted ? before.of[right].more - between(k, before) : before.of[right].fewer;
+    const Loss come = deleted ? before.of[right].more - between(k, before)
+                              : before.of[right].fewer + (right ? k : before).lost[right];
     return std::max(k.of[right].own, come);
   }
   Loss between(const Knot& a, const Knot& b) const {
@@ -224,7 +251,7 @@ class Stairs {
   }
 
   // Whether the cuts at some knots, and between them and those beside them, are closed.
-  bool all_closed(std::size_t from, std::size_t to, Loss target) const {
+  bool all_closed(std::size_t from, std::size_t to, Loss target) {
     for (std::size_t i = from; i <= to; ++i)
       if (knots_[i].cut && left(i) + right(i) < target) return false;
     const std::size_t last = std::min(to, knots_.size() - 2);
@@ -305,7 +332,7 @@ class Stairs {
   }
 
   // Whether the cuts between a knot and the next one are closed.
-  bool closed_between(std::size_t knot, Loss target) const {
+  bool closed_between(std::size_t knot, Loss target) {
     const Knot &low = knots_[knot], &high = knots_[knot + 1];
     Interval interval{low.at, high.at, low.any_left, right(knot), left(knot + 1), high.any_right,
                       0,      0};
@@ -313,12 +340,36 @@ class Stairs {
       raise(interval.low_left, sizes_[knot].over_left);
       raise(interval.high_right, sizes_[knot].over_right);
     }
-    return interval_bound(interval, weights_) >= target ||
-           !may_cut(open_cuts(interval, weights_, target));
+    if (interval_bound(interval, weights_) >= target) return true;
+    const OpenCuts open = open_cuts(interval, weights_, target);
+    if (!loses_ || !may_cut(open)) return !may_cut(open);
+    const std::int32_t first = open.first - 1, last = open.last + 1;
+    return lose(interval, first, last, left(interval, first), right(interval, last), target);
+  }
+  // CLASSES: what the left side of a cut between two knots loses rises with the cut, and what the
+  // right side loses falls.
+  Loss left(const Interval& i, std::int32_t cut) {
+    return std::max(i.low_left + few_leaves_.lost(i.low, cut, leaves_[0]),
+                    i.high_left - weights_.between(cut, i.high));
+  }
+  Loss right(const Interval& i, std::int32_t cut) {
+    return std::max(i.high_right + few_leaves_.lost(cut, i.high, leaves_[1]),
+                    i.low_right - weights_.between(i.low, cut));
+  }
+  // Whether they lose the target at all cuts between two; what they lose at these is known.
+  bool lose(const Interval& i, std::int32_t low, std::int32_t high, Loss low_left, Loss high_right,
+            Loss target) {
+    if (low_left + high_right >= target || !may_cut({low + 1, high - 1})) return true;
+    const std::int32_t cut = low + (high - low) / 2;
+    const Loss here[2] = {left(i, cut), right(i, cut)};
+    if (here[0] + here[1] < target && may_cut({cut, cut})) return false;
+    return lose(i, low, cut, low_left, here[1], target) &&
+           lose(i, cut, high, here[0], high_right, target);
   }
 
   const Loss price_;
   const Problem& p_;
+  const LossModel& loss_;
   std::int32_t rows_ = 0, least_ = 1;
   bool sized_ = false;  // not all bounds are of trees with leaves of any size
   const std::uint32_t *rank_ = nullptr, *order_ = nullptr;
@@ -334,6 +385,10 @@ class Stairs {
     Loss before;
   };
   std::vector<Undo> undo_;
+  bool loses_ = false;  // for want of leaves
+  int leaves_[2] = {0, 0};
+  FewLeaves few_leaves_;
+  std::vector<std::uint64_t> classes_;  // as views have them
 };
 
 }  // namespace

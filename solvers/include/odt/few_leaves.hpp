@@ -19,11 +19,12 @@ namespace odt {
 class FewLeaves {
  public:
   // Whether trees of so many leaves can lose rows so.
-  static bool suits(const View& view, int leaves) {
+  static bool suits(const LossModel& loss, std::size_t rows, int leaves) {
     constexpr std::size_t kMostRows = 32767;
-    const LossModel& loss = view.data().loss;
-    return loss.kind == LossKind::multi_class && leaves < loss.labels && !view.idle() &&
-           view.rows() <= kMostRows;
+    return loss.kind == LossKind::multi_class && leaves < loss.labels && rows <= kMostRows;
+  }
+  static bool suits(const View& view, int leaves) {
+    return !view.idle() && suits(view.data().loss, view.rows(), leaves);
   }
   // The rows of a view in the order of a feature.
   void begin(const View& view, std::size_t feature) {

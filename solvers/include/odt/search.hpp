@@ -187,10 +187,9 @@ class Branch {
 
  private:
   void set_weights();
-  // Whether sides of a cut may have fewer leaves than there are classes, so that rows are lost. A
-  // certificate knows nothing of it.
+  // Whether sides of a cut may have fewer leaves than there are classes, so that rows are lost.
   bool few_leaves(const Division& sides) const {
-    return ask_.least == 1 && !ask_.must && !search_.log() &&
+    return ask_.least == 1 && !ask_.must &&
            FewLeaves::suits(view_, std::min(sides.left.leaves, sides.right.leaves));
   }
   void divide();
