@@ -472,7 +472,7 @@ int run(const string& file, const string& text, const char* steps, const string&
       const bool none = p.limit >= 0 && value >= p.limit;
       reached = reached || (depth >= asked && (held ? value >= tree.value - tolerance : none));
       least = least || (depth + 1 >= tree.depth && none);
-      claims += "claim: of depth at most " + std::to_string(depth) + ", " + told(p, value) + "\n";
+      claims += "claim: of depth at most " + std::to_string(depth) + ", " + told(p, value);
     }
     demand(check.at == check.end, "bytes follow the certificate");
   } catch (const Refused& why) {

@@ -70,17 +70,19 @@ string shown(const Problem& p, Int value) {
   return text;
 }
 
-// A bound on the values of all trees, as the values of the stages at which it lies.
+// A bound on the values of all trees, as the values of the stages at which it lies; then these
+// alone, in units, for programs.
 string told(const Problem& p, Int value) {
-  if (p.limit >= 0 && value >= p.limit) return "no tree keeps the rules";
-  string text;
+  if (p.limit >= 0 && value >= p.limit) return "no tree keeps the rules\n";
+  string text, units;
   for (const Stage& s : p.stages) {
     if (s.zero) continue;
     text += (text.empty() ? "no tree is better than " : ", then ") + s.name + " " +
             shown(p, value / s.unit);
+    units += " " + std::to_string(value / s.unit);
     value %= s.unit;
   }
-  return text;
+  return text + "\nbound:" + units + "\n";
 }
 
 // The tree that the certificate is about, with its values.
@@ -97,19 +99,21 @@ void tell(const Problem& p, const Held& tree) {
 
 // What is claimed of all trees: how many there are, by the first stage.
 string told_all(const Problem& p, const std::map<Int, Int>& counts, Int total) {
-  string text = "claim: ", no_worse;
+  string text = "claim: ", no_worse, units;
   const Stage* first = nullptr;
   size_t at = 0;
   for (const Stage& s : p.stages) {
     if (s.zero) continue;
     if (!first) first = &s;
-    if (at < p.upto.size())
+    if (at < p.upto.size()) {
+      units += " " + std::to_string(p.upto[at]);
       no_worse += (at ? ", then " : " no worse than ") + s.name + " " + std::to_string(p.upto[at]);
+    }
     ++at;
   }
   text += std::to_string(total) + (total == 1 ? " tree" : " trees") + " of depth at most " +
           std::to_string(p.depth) + (total == 1 ? " is" : " are") +
-          (no_worse.empty() ? " admitted" : no_worse) + "\n";
+          (no_worse.empty() ? " admitted" : no_worse + "\nbound:" + units) + "\n";
   if (!p.idle) text += "claim: splits of two leaves of one class are left out\n";
   std::map<Int, Int> by_first;
   for (const auto& one : counts) by_first[first ? one.first / first->unit : 0] += one.second;

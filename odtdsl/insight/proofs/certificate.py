@@ -25,7 +25,7 @@ from odtdsl.insight.proofs.problem_text import (
     tree_texts,
 )
 from odtdsl.predictors.wording import printable
-from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage, RegressionStage
+from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage, RegressionStage, StageForm
 from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.terms.normalize import normalize
 
@@ -44,7 +44,7 @@ class Checked:
     Attributes
     ----------
     claims
-        The bounds that are shown, in words.
+        The bounds that are shown, in words, with values as the audit has them.
     values
         Depth of the tree, then the value of each digit of the objective, as steps above the least;
         empty without a tree.
@@ -204,7 +204,7 @@ def verify(analysis: Analysis, path: Path, sample: str | None = None) -> Checked
     values = told("values: ")
     counts = tuple(tuple(map(int, line.split())) for line in told("count: "))
     return Checked(
-        claims=told("claim: "),
+        claims=tuple(_claims(analysis, core, lines)),
         values=tuple(map(int, values[0].split())) if values else (),
         steps=told("steps: ")[0],
         rules=told("rules: ")[0],
@@ -213,6 +213,35 @@ def verify(analysis: Analysis, path: Path, sample: str | None = None) -> Checked
         counts=tuple((value, trees) for value, trees in counts),
         distinct=_distinct(analysis, theirs) if listing else None,
     )
+
+
+def _claims(analysis: Analysis, core: Core, lines: list[str]) -> Iterator[str]:
+    """What is shown, with the values of stages in place of the units that `odtcheck` knows."""
+    for line, behind in zip(lines, [*lines[1:], ""], strict=True):
+        word, _, text = line.partition(": ")
+        if word != "claim":
+            continue
+        units = behind.removeprefix("bound: ").split() if behind.startswith("bound: ") else []
+        asked = zip(analysis.problem.objective, core.objective, strict=True)
+        stages = [(goal, stage) for goal, stage in asked if not isinstance(stage, DepthStage)]
+        if stages and units:
+            values = (
+                f"{goal.text.split(' ', 1)[-1]} {_value_text(core, stage, int(unit))}"
+                for (goal, stage), unit in zip(stages, units, strict=False)
+            )
+            text = f"{text.partition(' than ')[0]} than {', then '.join(values)}"
+        yield text
+
+
+def _value_text(core: Core, stage: StageForm, units: int) -> str:
+    """Units of a certificate as a value of the stage."""
+    from odtdsl.backends.exact.lowering import least
+
+    if isinstance(stage, RegressionStage):
+        return f"{float(_of_units(core, stage, units)):.10g}"
+    assert isinstance(stage, LinearStage), "as `require_covered` has it"
+    value = stage.sign * Fraction(least(stage.measure) + units, stage.measure.denominator)
+    return str(value.numerator) if value.denominator == 1 else f"{float(value):.10g}"
 
 
 def _distinct(analysis: Analysis, text: str) -> int | None:
@@ -313,5 +342,12 @@ def _squared(core: Core, stage: RegressionStage, value: int) -> Fraction:
     units = whole(core)
     assert units is not None, "as `require_covered` has it"
     rounded = 3 * (1 << deepest_of(core)[0]) * units.unit
-    constant = Fraction(stage.rest.constant, stage.rest.denominator)
-    return value * units.unit + constant + rounded + rounding(core, stage.loss)
+    return _of_units(core, stage, value) + rounded + rounding(core, stage.loss)
+
+
+def _of_units(core: Core, stage: RegressionStage, value: int) -> Fraction:
+    from odtdsl.backends.exact.number_proof import whole
+
+    units = whole(core)
+    assert units is not None, "as `require_covered` has it"
+    return value * units.unit + Fraction(stage.rest.constant, stage.rest.denominator)
