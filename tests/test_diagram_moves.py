@@ -149,3 +149,17 @@ def test_a_solve_is_no_worse_than_greedy_and_tells_its_moves(widths: str) -> Non
     assert dict(whole.counters)["moves"] > 10
     assert "exact by moves" in whole.steps
     assert whole.timeline[-1].model is not None
+
+
+def test_a_shifted_cut_has_values_on_both_sides() -> None:
+    nan = float("nan")
+    frame = {
+        "a": [0, 0, nan, 1, nan, 0, 0, nan, 0, 0, 0, 0],
+        "b": [0, 1, 1, 0, 1, 1, 1, 1, 1, 1, 0, 1],
+        "c": [0, 1, 0, 2, 1, 0, 1, 2, 1, 1, 2, 1],
+        "w": [2, 0, 1, 1, 3, 0, 2, 3, 1, 3, 1, 2],
+        "y": list("111000101011"),
+    }
+    text = """data frame target y weight w missing {a} left diagram widths 1, 2
+minimize errors + 0.5 * splits rule most: accuracy >= 80%"""
+    assert odtdsl.solve(text, frame=frame, using="exact").status == "infeasible"

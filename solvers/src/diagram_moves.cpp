@@ -176,8 +176,7 @@ bool DiagramMoves::stands(std::size_t feature, std::uint32_t low, std::uint32_t 
                           std::uint32_t& cut) const {
   cut = low;
   const auto& allowed = p_.allowed[feature];
-  if (allowed.empty()) return true;
-  while (cut < high && !allowed[cut]) ++cut;
+  while (cut < high && !allowed.empty() && !allowed[cut]) ++cut;
   return cut < high;
 }
 
@@ -353,7 +352,7 @@ void DiagramMoves::retest(std::size_t layer, std::size_t node) {
         static_cast<std::size_t>(std::clamp(to, 0.0, static_cast<double>(order.size() - 1)));
     const std::uint32_t low = rank(f)[order[at]];
     std::uint32_t cut = 0;
-    if (stands(f, low, p_.distinct[f], cut)) n.cut = cut;
+    if (stands(f, low, p_.distinct[f] - 1, cut)) n.cut = cut;
     return;
   }
   Rows part;
