@@ -247,6 +247,15 @@ def test_another_spec_and_what_is_not_covered(tmp_path: Path) -> None:
         odtdsl.solve(f"{spec} rule one: same_leaf(0, 1)", frame=frame, using="exact", proof=path)
 
 
+def test_where_nothing_writes_a_proof_the_certificate_says_why(tmp_path: Path) -> None:
+    """Not `sat`, which nobody asked for, and which other back ends stand in for without a proof."""
+    frame: dict[str, list[Any]] = {"x": [1, 2, 3, 4], "z": [1, 1, 2, 2], "y": list("abab")}
+    spec = "data frame target y cost * = 1 tree depth <= 2 minimize errors then expected_cost"
+    with pytest.raises(odtdsl.OdtError, match="P203") as refused:
+        odtdsl.solve(spec, frame=frame, proof=tmp_path / "a.cert")
+    assert "the expected cost of paths in the objective" in str(refused.value)
+
+
 def test_the_rows_beside_a_certificate_replace_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

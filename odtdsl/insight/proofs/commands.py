@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from odtdsl.base.back_ends import AUTO, able
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
 from odtdsl.base.numbers import as_number
+from odtdsl.driver.choice import choose
 from odtdsl.insight.proofs import certificate, covered, listing
 from odtdsl.insight.proofs.check import Verified, check, reached
 from odtdsl.insight.proofs.claims import Claim, optimum, require_tree
@@ -73,6 +74,9 @@ def back_end(analysis: Analysis, wish: str | None) -> str:
     if named == AUTO and not by_depth and not covered.uncovered(core):
         return CERTIFIER
     require_tree(core)
+    if named == AUTO and choose(core, prover).name is None:  # what nobody asked for is no reason
+        covered.require_covered(core)
+        return CERTIFIER
     return prover
 
 
