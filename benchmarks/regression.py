@@ -101,11 +101,11 @@ def ours(x: Array, y: Array, args: argparse.Namespace) -> Outcome:
     """The engine; sorting numbers is part of its time, 0/1 columns are their own ranks."""
     start = time.perf_counter()
     ranks, distinct = ranked_or_binary(x)
-    problem = _engine.RegressionProblem(
-        _engine.RankTable(ranks, distinct), y, args.depth, loss=args.loss
+    problem = _engine.NumberProblem(
+        _engine.RankTable(ranks, distinct), y[:, None], args.depth, loss=args.loss
     )
     limits = _engine.Limits(time_limit=args.limit, threads=args.threads)
-    found = _engine.solve_regression(problem, limits)
+    found = _engine.solve_numbers(problem, limits)
     seconds = time.perf_counter() - start
     return Outcome(
         seconds=seconds,

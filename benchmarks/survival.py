@@ -94,15 +94,15 @@ def ours(x: Array, one: Case, args: argparse.Namespace) -> Outcome:
     start = time.process_time()
     hazards = cumulative_hazards(one.times, one.events, np.ones(len(one.times)))
     ranks, distinct = ranked_or_binary(x)
-    problem = _engine.RegressionProblem(
+    problem = _engine.NumberProblem(
         _engine.RankTable(ranks, distinct),
-        one.events / hazards,
+        (one.events / hazards)[:, None],
         args.depth,
         weights=hazards,
         loss="poisson",
     )
     limits = _engine.Limits(time_limit=args.limit, threads=args.threads)
-    found = _engine.solve_regression(problem, limits)
+    found = _engine.solve_numbers(problem, limits)
     seconds = time.process_time() - start
     return Outcome(
         seconds=seconds,

@@ -22,7 +22,7 @@ _LIMITS = {
     "alone",
     "interrupted",
 }
-_CALL = {"start", "upper_bound", "progress", "leaf_rows"}
+_CALL = {"start", "upper_bound", "progress"}
 
 
 def solve(
@@ -49,8 +49,8 @@ def solve_regression(
     table = _engine.RankTable(ranks, distinct, allowed)
     limits, call, rest = _parted(options)
     loss = "absolute" if rest.pop("absolute", False) else "squared"
-    problem = _engine.RegressionProblem(table, targets, depth, **{"loss": loss, **rest})
-    return _engine.solve_regression(problem, limits, **call)
+    problem = _engine.NumberProblem(table, targets[:, None], depth, **{"loss": loss, **rest})
+    return _engine.solve_numbers(problem, limits, **call)
 
 
 def solve_outputs(
@@ -64,11 +64,11 @@ def solve_outputs(
     allowed: Any = None,
     **options: Any,
 ) -> _engine.NumberAnswer:
-    """Trees of vectors."""
+    """Trees of vectors, by the search for these."""
     table = _engine.RankTable(ranks, distinct, allowed)
     limits, call, rest = _parted(options)
-    problem = _engine.OutputProblem(table, targets, factors, space, depth, **rest)
-    return _engine.solve_outputs(problem, limits, **call)
+    problem = _engine.NumberProblem(table, targets, depth, factors=factors, space=space, **rest)
+    return _engine.solve_numbers(problem, limits, vectors=True, **call)
 
 
 def _parted(options: dict[str, Any]) -> tuple[_engine.Limits, dict[str, Any], dict[str, Any]]:

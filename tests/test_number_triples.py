@@ -102,8 +102,8 @@ def solved(
     )
     if limits["leaf_rows"] > 1:
         limits = {**limits, "rules": rules}
-    problem = _engine.RegressionProblem(table, y, weights=weights, loss=loss, **limits)
-    return _engine.solve_regression(problem, _engine.Limits())
+    problem = _engine.NumberProblem(table, y[:, None], weights=weights, loss=loss, **limits)
+    return _engine.solve_numbers(problem, _engine.Limits())
 
 
 def drawn(rng: np.random.Generator) -> tuple[Array, Array, Array]:

@@ -200,13 +200,13 @@ def test_medians_of_several_numbers_are_counted_as_what_they_cost(
 ) -> None:
     """A limit of steps was met after a hundred times the work: looks at the clock came as late."""
     answers: list[engine.NumberAnswer] = []
-    ask = engine.solve_outputs
+    ask = engine.solve_numbers
 
     def asked(*args: Any, **settings: Any) -> engine.NumberAnswer:
         answers.append(ask(*args, **settings))
         return answers[-1]
 
-    monkeypatch.setattr(engine, "solve_outputs", asked)
+    monkeypatch.setattr(engine, "solve_numbers", asked)
     text = "data frame target y, z: number drop x3 tree depth <= 2 minimize mae"
     core = normalize(parse(text).analyse(frame=exclusive(250, 47, 0.1)).rows)
     back_end("exact").solve(core, Limits(steps=3), None, None)

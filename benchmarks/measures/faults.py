@@ -425,14 +425,16 @@ OF_RULES = (
     Fault(
         "fronts: measures are not compared",
         FRONT,
-        "    for (std::size_t k : *compared_)\n      if (x[k]",
-        "    for (std::size_t k : FAULT ? std::vector<std::size_t>() : *compared_)\n      if (x[k]",
+        "    for (std::size_t k : order_->components)\n      if (x[k]",
+        "    for (std::size_t k : FAULT ? std::vector<std::size_t>() : order_->components)\n"
+        "      if (x[k]",
     ),
     Fault(
         "fronts: which features were tested is not compared",
         FRONT,
-        "if ((b & wanted_ & ~a) || (a & unwanted_ & ~b) || (open_ & ~a)) return false;",
-        "if ((!FAULT && ((b & wanted_ & ~a) || (a & unwanted_ & ~b))) ||"
+        "if ((b & order_->wanted & ~a) || (a & order_->unwanted & ~b) || (open_ & ~a))"
+        " return false;",
+        "if ((!FAULT && ((b & order_->wanted & ~a) || (a & order_->unwanted & ~b))) ||"
         " (open_ & ~a)) return false;",
     ),
     Fault(

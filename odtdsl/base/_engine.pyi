@@ -698,26 +698,28 @@ class OutputSpace:
     @property
     def everything(self) -> bool: ...
 
-class OutputProblem:
+class NumberProblem:
     """
-    A tree of output vectors, each in `space`.
+    A tree of numbers of least loss: squared, absolute or poisson, with prices of leaves.
 
-    loss: squared, absolute or poisson. bounded, minima: each leaf that is grown needs these
-    sums of its rows. rules, model: of the search.
+    targets: float64 (n_rows, n_targets). factors: what the loss of each counts, 1 without.
+    space: of outputs; without it, all. bounded, minima: each leaf that is grown needs these
+    sums of its rows. leaf_rows, rules, model: of the search.
     """
 
     def __init__(
         self,
         table: RankTable,
         targets: NDArray[numpy.float64],
-        factors: NDArray[numpy.float64],
-        space: OutputSpace,
         depth: int,
         *,
+        factors: NDArray[numpy.float64] | None = None,
+        space: OutputSpace | None = None,
         weights: NDArray[numpy.float64] | None = None,
         loss: str = "squared",
         max_leaves: int | None = None,
         leaf_price: float = 0.0,
+        leaf_rows: int = 1,
         bounded: NDArray[numpy.int64] | None = None,
         minima: NDArray[numpy.int64] | None = None,
         rules: NumberRules | None = None,
@@ -739,7 +741,7 @@ class Grown:
     def evaluated(self) -> int: ...
 
 def grow_outputs(
-    problem: OutputProblem,
+    problem: NumberProblem,
     *,
     split: str = "optimal",
     leaf: str = "optimal",
@@ -752,22 +754,24 @@ def grow_outputs(
     relaxed, medoid or average.
     """
 
-def solve_outputs(
-    problem: OutputProblem,
+def solve_numbers(
+    problem: NumberProblem,
     limits: Limits,
     *,
-    leaf_rows: int = 1,
     start: Tree | None = None,
     upper_bound: float | None = None,
     progress: Callable[[float, float, float, Plan | Tree | None], object] | None = None,
     by_first: Sequence[float] = [],
+    vectors: bool = False,
 ) -> NumberAnswer:
     """
-    by_first: per feature, what no tree that tests it first loses less than; empty: unknown.
+    One number without rules on outputs or on the whole tree is solved by scans, unless
+    `vectors`; all else by the search for vectors. by_first: per feature, what no tree that
+    tests it first loses less than; empty: unknown.
     """
 
-def finish_outputs(problem: OutputProblem, plan: Plan) -> NumberAnswer:
-    """The tree of a plan that `solve_outputs` told of."""
+def finish_numbers(problem: NumberProblem, plan: Plan) -> NumberAnswer:
+    """The tree of a plan that `solve_numbers` told of."""
 
 def ranked(numbers: NDArray[numpy.float64]) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64]]:
     """
@@ -795,36 +799,6 @@ def plain_errors(losses: NDArray[numpy.int64]) -> tuple[NDArray[numpy.int32], in
     losses: int64 (n_rows, n_labels). None unless each row has one label of least loss, and all
     others lose one more.
     """
-
-class RegressionProblem:
-    """
-    A tree of numbers of least loss: squared, absolute or poisson, with prices of leaves.
-    """
-
-    def __init__(
-        self,
-        table: RankTable,
-        targets: NDArray[numpy.float64],
-        depth: int,
-        *,
-        weights: NDArray[numpy.float64] | None = None,
-        max_leaves: int | None = None,
-        leaf_price: float = 0.0,
-        loss: str = "squared",
-        rules: NumberRules | None = None,
-        leaf_rows: int = 1,
-    ) -> None: ...
-
-def solve_regression(
-    problem: RegressionProblem,
-    limits: Limits,
-    *,
-    start: Tree | None = None,
-    upper_bound: float | None = None,
-    progress: Callable[[float, float, float, Plan | Tree | None], object] | None = None,
-) -> NumberAnswer: ...
-def finish_regression(problem: RegressionProblem, plan: Plan) -> NumberAnswer:
-    """The tree of a plan that `solve_regression` told of."""
 
 class RupAnswer:
     @property

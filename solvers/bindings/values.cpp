@@ -278,11 +278,11 @@ odt::Options options_of(const Limits& limits) {
   return o;
 }
 
-odt::RegressionOptions real_options_of(const Limits& limits) {
+odt::NumberOptions real_options_of(const Limits& limits) {
   const std::string& method = limits.method;
   if (method != "auto" && method != "prove" && method != "anytime")
     throw std::invalid_argument("method must be auto, prove or anytime");
-  odt::RegressionOptions o;
+  odt::NumberOptions o;
   o.time_limit = limits.time_limit.value_or(-1);
   o.work_limit = limits.work_limit;
   o.absolute_gap = limits.absolute_gap;

@@ -13,7 +13,7 @@
 
 #include "odt/plan.hpp"
 #include "odt/problem.hpp"
-#include "odt/regression.hpp"
+#include "odt/number_problem.hpp"
 #include "shared.hpp"
 
 namespace odt_python {
@@ -65,7 +65,7 @@ struct Limits {
 // Of the searches for classes, with and without rules.
 odt::Options options_of(const Limits& limits);
 // Of the searches for numbers.
-odt::RegressionOptions real_options_of(const Limits& limits);
+odt::NumberOptions real_options_of(const Limits& limits);
 
 // Called with value, bound, seconds, and the tree where a new one was found.
 template <class Value>
@@ -108,7 +108,7 @@ Made answer_of(const Result& r, bool interrupted = false) {
   made.status = r.status;
   if (!r.tree.empty()) made.objective = r.value;
   made.bound = r.bound;
-  if constexpr (std::is_same_v<Result, odt::RegressionResult>) {
+  if constexpr (std::is_same_v<Result, odt::NumberResult>) {
     if (!r.tree.empty()) made.tree.emplace(r.tree, r.output);
     made.by_first = r.by_first;
   } else {

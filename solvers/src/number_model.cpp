@@ -41,7 +41,7 @@ double NumberModel::least_price(int leaves) const {
   return total;
 }
 
-NumberParts::NumberParts(const OutputProblem& problem) : problem_(problem), model_(problem.model) {
+NumberParts::NumberParts(const NumberProblem& problem) : problem_(problem), model_(problem.model) {
   if (!model_.measures.empty() || !model_.monotone.empty())
     outputs_ = std::make_unique<OutputLeaf>(problem, OutputWay::optimal, 0);
 }
@@ -148,7 +148,7 @@ std::uint64_t NumberParts::add(const Plan& plan, std::size_t at, int state, std:
   return set | add(plan, static_cast<std::size_t>(node.right), next, level + 1, sides[1], out);
 }
 
-void check(const NumberModel& model, const OutputProblem& problem) {
+void check(const NumberModel& model, const NumberProblem& problem) {
   if (model.none()) return;
   const auto demand = [](bool holds, const char* what) {
     if (!holds) throw std::invalid_argument(what);

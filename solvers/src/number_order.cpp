@@ -2,7 +2,7 @@
 
 namespace odt {
 
-NumberOrder::NumberOrder(const OutputProblem& problem, NumberParts& parts)
+NumberOrder::NumberOrder(const NumberProblem& problem, NumberParts& parts)
     : problem_(problem),
       parts_(parts),
       monotone_(problem.model.monotone, problem.model.space, problem.base.rows, outputs_,

@@ -44,7 +44,7 @@ NumberRows::NumberRows(const RegressionData& data)
       targets(1),
       loss(data.problem.loss),
       price(data.problem.leaf_price),
-      least(static_cast<std::size_t>(std::max(1, data.problem.leaf_rows))),
+      least(static_cast<std::size_t>(data.problem.leaf_rows)),
       factor(1, 1.0),
       sum(1),
       value(1, data.target) {
@@ -57,13 +57,12 @@ NumberRows::NumberRows(const RegressionData& data)
   make_cells(data.problem.base, data.row);
 }
 
-NumberRows::NumberRows(const OutputRows& data, OutputValues& values, OutputGains& at_once,
-                       std::size_t least_rows)
+NumberRows::NumberRows(const OutputRows& data, OutputValues& values, OutputGains& at_once)
     : rows(data.used.size()),
       targets(data.targets),
       loss(data.problem.loss),
       price(data.problem.leaf_price),
-      least(least_rows),
+      least(data.leaf_rows),
       factor(data.problem.factor),
       sum(data.targets),
       value(data.targets) {

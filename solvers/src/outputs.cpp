@@ -54,6 +54,14 @@ OutputPiece& OutputPiece::operator=(const OutputPiece&) = default;
 OutputPiece& OutputPiece::operator=(OutputPiece&&) noexcept = default;
 OutputPiece::~OutputPiece() = default;
 
+OutputSet OutputSet::all(std::size_t targets) {
+  OutputPiece piece;
+  piece.low.assign(targets, -kUnbounded);
+  piece.high.assign(targets, kUnbounded);
+  piece.gaps.resize(targets);
+  return {targets, std::vector<double>(targets, 0.0), {piece}};
+}
+
 OutputSolver::OutputSolver(OutputSolver&&) noexcept = default;
 OutputSolver::~OutputSolver() = default;
 

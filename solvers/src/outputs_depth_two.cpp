@@ -6,14 +6,10 @@ namespace odt {
 namespace {
 
 // Without what only states ask that are not relaxed: these are not told here.
-RegressionProblem problem_of(const OutputProblem& p) {
-  RegressionProblem made;
-  made.base = p.base;
-  made.target = p.target;
-  made.weight = p.weight;
-  made.loss = p.loss;
+NumberProblem problem_of(const NumberProblem& p) {
+  NumberProblem made = p;
+  made.model = NumberModel{};
   made.leaf_price = p.leaf_price / p.factor[0];
-  made.rules = p.rules;
   for (auto* asked : {&made.rules.leaf_rules, &made.rules.split_rules})
     for (auto& of_state : *asked) of_state.clear();
   made.rules.leaf_conditions.clear();
@@ -29,13 +25,13 @@ RegressionProblem problem_of(const OutputProblem& p) {
 }  // namespace
 
 struct OutputDepthTwo::Scans {
-  RegressionProblem problem;
+  NumberProblem problem;
   RegressionData data;
   RegressionSearch search;
   RegressionView whole, part;
   std::vector<char> inside;  // per row
 
-  Scans(const OutputProblem& p, Control& control)
+  Scans(const NumberProblem& p, Control& control)
       : problem(problem_of(p)), data(problem), search(data, control, 0), inside(p.base.rows, 0) {
     whole.make_root(data);
   }
@@ -60,11 +56,11 @@ void OutputDepthTwo::Scans::enter(const OutputNode& node) {
   part.make_columns(whole);
 }
 
-OutputDepthTwo::OutputDepthTwo(const OutputRows& data, Control& control, std::size_t leaf_rows)
+OutputDepthTwo::OutputDepthTwo(const OutputRows& data, Control& control)
     : data_(data), control_(control) {
-  const OutputProblem& p = data.problem;
+  const NumberProblem& p = data.problem;
   const auto weighs = [&](std::uint32_t row) { return p.weight_of(row) > 0; };
-  ready_ = data.targets == 1 && leaf_rows <= 1 && data.free() &&
+  ready_ = data.targets == 1 && data.leaf_rows <= 1 && data.free() &&
            std::all_of(data.used.begin(), data.used.end(), weighs);
 }
 

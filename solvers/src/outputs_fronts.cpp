@@ -5,55 +5,17 @@
 
 namespace odt {
 
-// ---- one front
-
-bool NumberFront::dominates(const NumberEntry& a, const double* x, const NumberEntry& b,
-                            const double* y, const Order& order) const {
-  if ((order.value && a.value > b.value) || (b.facts & order.wanted & ~a.facts) ||
-      (a.facts & order.unwanted & ~b.facts) || (open_ & ~a.facts))
-    return false;
-  return std::all_of(order.components.begin(), order.components.end(),
-                     [&](std::size_t k) { return x[k] <= y[k]; });
-}
-
-bool NumberFront::covers(const NumberEntry& e, const double* values, const Order& order) const {
-  for (const NumberEntry& one : entries_) {
-    if (order.value && one.value > e.value) return false;
-    if (dominates(one, this->values(one), e, values, order)) return true;
-  }
-  return false;
-}
-
-bool NumberFront::offer(NumberEntry e, const double* values, const Order& order) {
-  if (covers(e, values, order)) return false;
-  std::size_t place = 0;
-  while (place < entries_.size() && entries_[place].value <= e.value) ++place;
-  const std::size_t from = order.value ? place : 0;
-  std::size_t keep = from, before = 0;
-  for (std::size_t i = from; i < entries_.size(); ++i) {
-    const bool drop = dominates(e, values, entries_[i], this->values(entries_[i]), order);
-    before += drop && i < place;
-    if (!drop) entries_[keep++] = entries_[i];
-  }
-  entries_.resize(keep);
-  place -= before;
-  e.at = static_cast<std::uint32_t>(pool_.size() / std::max<std::size_t>(components_, 1));
-  pool_.insert(pool_.end(), values, values + components_);
-  entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(place), e);
-  return true;
-}
-
 // ---- what is compared, and what no tree gets rid of again
 
 OutputFronts::OutputFronts(const OutputRows& data, OutputLane& lane, Control& control,
-                           std::size_t leaf_rows, std::size_t memory, double tolerance,
-                           std::vector<double> by_first, Found found)
+                           std::size_t memory, double tolerance, std::vector<double> by_first,
+                           Found found)
     : data_(data),
       rules_(data.rules()),
       model_(data.problem.model),
       lane_(lane),
       control_(control),
-      leaf_rows_(leaf_rows),
+      leaf_rows_(data.leaf_rows),
       memory_(memory),
       tolerance_(tolerance),
       by_first_(std::move(by_first)),
@@ -63,7 +25,6 @@ OutputFronts::OutputFronts(const OutputRows& data, OutputLane& lane, Control& co
       slack_(model_.components, kUnbounded),
       side_(data.problem.base.rows),
       values_(model_.components),
-      options_{NumberFront(model_.components), NumberFront(model_.components)},
       triples_(data, lane.pairs()) {
   if (!model_.monotone.empty())
     monotone_ = std::make_unique<Monotone>(model_.monotone, model_.space, data.problem.base.rows,
@@ -158,7 +119,7 @@ double OutputFronts::limit(const OutputAsk& ask, double budget) const {
 
 void OutputFronts::search(const OutputNode& root, const OutputAsk& ask, double budget) {
   order_.value = budget < kUnbounded || !goal();
-  NumberFront front(model_.components);
+  NumberFront front = front_at(0);
   leaf(root, ask, budget, front);
   if (ask.shape.depth == 0 || ask.shape.leaves < 2 || root.rows < 2 ||
       !check_.split(ask.state, root.of(0), root.rows))
@@ -201,7 +162,7 @@ bool OutputFronts::offer(const OutputAsk& ask, NumberEntry e, const double* valu
     return false;
   }
   if (split != nullptr) e.plan = static_cast<int>(steps_.size());
-  if (!front.offer(e, values, order_)) return false;
+  if (!front.offer(e, values)) return false;
   if (split != nullptr)
     steps_.push_back({split->feature, split->bound, left, right, split->threshold});
   return true;
@@ -282,7 +243,7 @@ void OutputFronts::branch(const OutputNode& node, const OutputAsk& ask, double b
   if (ask.level > 0 && ask.shape.leaves == 4 &&
       lane_.pairs().tells(ask.shape, ask.state, node.rows))
     return by_pairs(node, ask, budget, front);
-  OutputFrontier frontier(data_, node, ask, leaf_rows_);
+  OutputFrontier frontier(data_, node, ask);
   OutputFrontier::Span span;
   for (;;) {
     if (ask.level == 0 && !goal()) budget = std::min(budget, best - tolerance_);
@@ -304,7 +265,7 @@ void OutputFronts::by_pairs(const OutputNode& node, const OutputAsk& ask, double
   lane_.pairs().open(node, {ask.state, ask.level}, limit(ask, budget), open);
   for (const OutputPairs::Cut& one : open) {
     OutputFrontier::Span span{};
-    span.feature = one.feature;
+    span.column = one.feature;
     span.leaves = ask.shape.leaves / 2;
     OutputAnswer sides[2];
     sides[0].least = one.left;
@@ -330,35 +291,36 @@ void OutputFronts::cut(const OutputNode& node, const OutputAsk& ask,
                        const OutputFrontier::Span& span, std::size_t place, double budget,
                        const OutputAnswer sides[2], NumberFront& front) {
   const OutputAsk asked[2] = {
-      ask.below(span.leaves, rules_.after(ask.state, span.feature)),
-      ask.below(ask.shape.leaves - span.leaves, rules_.after(ask.state, span.feature))};
+      ask.below(span.leaves, rules_.after(ask.state, span.column)),
+      ask.below(ask.shape.leaves - span.leaves, rules_.after(ask.state, span.column))};
   if (asked[0].state < 0) return;
   Split split;
-  if (!split_of(node, ask, span.feature, data_.rank(span.feature, node.of(span.feature)[place]),
+  if (!split_of(node, ask, span.column, data_.rank(span.column, node.of(span.column)[place]),
                 split))
     return;
-  double low[2] = {std::max(sides[0].least, span.left), std::max(sides[1].least, span.right)};
+  double low[2] = {std::max(sides[0].least, span.bound[0]),
+                   std::max(sides[1].least, span.bound[1])};
   for (int k = 0; k < 2; ++k) low[k] += model_.least_price(asked[k].shape.leaves);
   const double room = budget - split.price;
   if (low[0] + low[1] >= room) return;
   while (levels_.size() <= ask.level) levels_.push_back(std::make_unique<Level>());
   Level& here = *levels_[ask.level];
   std::uint64_t sets[2];
-  node.sets(data_, span.feature, place, sets);
-  const std::uint32_t* order = node.of(span.feature);
+  node.sets(data_, span.column, place, sets);
+  const std::uint32_t* order = node.of(span.column);
   const Part halves[2] = {{sets[0], order, place, &node.path},
                           {sets[1], order + place, node.rows - place, &node.path}};
   const int first = 2 * place <= node.rows ? 0 : 1;
   const OutputNode* part[2] = {&here.left, &here.right};
   bool made = false;
   const auto make = [&] {
-    if (!made) node.part(data_, span.feature, place, here.left, here.right, side_);
+    if (!made) node.part(data_, span.column, place, here.left, here.right, side_);
     made = true;
   };
   const int level = static_cast<int>(ask.level);
   if (monotone_) {
-    const std::uint32_t* rows = node.of(span.feature);
-    monotone_->split(level, span.feature, rows[place - 1], rows[place]);
+    const std::uint32_t* rows = node.of(span.column);
+    monotone_->split(level, span.column, rows[place - 1], rows[place]);
   }
   Front found[2];
   for (int s : {first, 1 - first}) {
@@ -369,11 +331,11 @@ void OutputFronts::cut(const OutputNode& node, const OutputAsk& ask,
       found[s] = solve(*part[s], asked[s], room - low[1 - s]);
     }
     if (found[s]->empty()) return;
-    low[s] = std::max(low[s], found[s]->least());
+    low[s] = std::max(low[s], found[s]->least(kUnbounded));
     if (low[0] + low[1] >= room) return;
   }
   if (monotone_) split.threshold = monotone_->threshold(level);
-  if (!monotone_ || monotone_->facts_of(span.feature) == 0)
+  if (!monotone_ || monotone_->facts_of(span.column) == 0)
     return join(ask, split, *found[0], *found[1], budget, front);
   make();
   untangle(ask, asked, split, {node.of(0), node.of(0) + node.rows}, found, budget, front);
@@ -394,7 +356,7 @@ void OutputFronts::join(const OutputAsk& ask, const Split& split, const NumberFr
       e.value = a.value + b.value + split.price;
       if (e.value >= budget) break;
       e.facts = a.facts | b.facts | split.facts;
-      const double *x = left.values(a), *y = right.values(b);
+      const double *x = left.components(a), *y = right.components(b);
       for (std::size_t k = 0; k < values.size(); ++k) values[k] = x[k] + y[k] + split.values[k];
       if (step && !of_use(ask, e, values.data(), front)) continue;
       const int plans[2] = {step ? step(a.plan, true) : a.plan,

@@ -67,7 +67,7 @@ struct Open {
 
 class Grower {
  public:
-  Grower(const OutputProblem& p, const OutputGrowth& g)
+  Grower(const NumberProblem& p, const OutputGrowth& g)
       : p_(p), g_(g), leaf_(p, g.split, g.split_price), filler_(p, g.leaf, g.leaf_price) {}
   GrownOutputs run();
 
@@ -86,7 +86,7 @@ class Grower {
   void finish(std::size_t node, std::size_t begin, std::size_t end);
   const std::uint32_t* order(std::size_t f) const { return order_.data() + f * p_.base.rows; }
 
-  const OutputProblem& p_;
+  const NumberProblem& p_;
   const OutputGrowth& g_;
   OutputLeaf leaf_, filler_;
   GrownOutputs out_;
@@ -359,7 +359,7 @@ GrownOutputs Grower::run() {
 
 }  // namespace
 
-GrownOutputs grow_outputs(const OutputProblem& problem, const OutputGrowth& growth) {
+GrownOutputs grow_outputs(const NumberProblem& problem, const OutputGrowth& growth) {
   return Grower(problem, growth).run();
 }
 

@@ -30,109 +30,69 @@ double joined(const OutputRows& data, const OutputNode& node, const OutputFronti
               std::size_t place, double limit, const OutputAnswer sides[2], Plan& plan) {
   const double value = sides[0].value + sides[1].value;
   if (!(value < limit)) return kUnbounded;
-  const std::uint32_t bound = data.problem.base.ranks(span.feature)[node.of(span.feature)[place]];
-  plan = Plan::split(static_cast<int>(span.feature), bound, sides[0].plan, sides[1].plan);
+  const std::uint32_t bound = data.problem.base.ranks(span.column)[node.of(span.column)[place]];
+  plan = Plan::split(static_cast<int>(span.column), bound, sides[0].plan, sides[1].plan);
   return value;
 }
 
 // ---- open cuts
 
 OutputFrontier::OutputFrontier(const OutputRows& data, const OutputNode& node, const OutputAsk& ask,
-                               std::size_t leaf_rows, const std::vector<double>& by_first)
+                               const std::vector<double>& by_first)
     : data_(data),
       node_(node),
       level_(ask.level),
-      leaf_rows_(leaf_rows),
       strict_(data.rules().strict(ask.state)),
       places_(data.problem.base.features) {
-  const Shape shape = ask.shape;
-  const int half = full_leaves(shape.depth - 1);
-  const double least = data.problem.leaf_price;
   for (std::uint32_t f = 0; f < places_.size(); ++f) {
     if (data.rules().after(ask.state, f) < 0) continue;
     const std::uint32_t* rows = node.of(f);
     const std::uint32_t* cell = data.cells(f);
     for (std::uint32_t i = 1; i < node.rows; ++i)
       if (cell[rows[i]] > cell[rows[i - 1]]) places_[f].push_back(i);
-    const std::uint32_t high = static_cast<std::uint32_t>(places_[f].size()) + 1;
-    if (high < 2) continue;
-    for (int l = std::max(1, shape.leaves - half); l <= std::min(half, shape.leaves - 1); ++l)
-      heap_.push_back({f, 0, high, 0, l, least, least, by_first.empty() ? 0 : by_first[f]});
+    begin(f, places_[f].size(), ask.shape, data.problem.leaf_price,
+          by_first.empty() ? 0 : by_first[f]);
   }
-  std::make_heap(heap_.begin(), heap_.end(), later);
-}
-
-bool OutputFrontier::later(const Span& a, const Span& b) {
-  if (a.bound() != b.bound()) return a.bound() > b.bound();
-  if (a.high - a.low != b.high - b.low) return a.high - a.low < b.high - b.low;
-  return a.feature != b.feature ? a.feature > b.feature : a.low > b.low;
 }
 
 // The middle cut, or the nearest to it that leaves enough rows on both sides.
 bool OutputFrontier::choose(Span& span) const {
-  const auto& at = places_[span.feature];
+  const auto& at = places_[span.column];
   const std::int64_t middle = (span.low + span.high) / 2;
   for (std::int64_t away = 0; away < span.high - span.low; ++away)
     for (int sign : {1, -1}) {
       const std::int64_t cut = middle + sign * away;
       if (cut <= span.low || cut >= span.high) continue;
       const std::size_t place = at[static_cast<std::size_t>(cut) - 1];
-      if (place < leaf_rows_ || node_.rows - place < leaf_rows_) continue;
-      if (strict_ && !open(span.feature, place)) continue;
+      if (place < data_.leaf_rows || node_.rows - place < data_.leaf_rows) continue;
+      if (strict_ && !open_at(span.column, place)) continue;
       span.cut = static_cast<std::uint32_t>(cut);
       return true;
     }
   return false;
 }
 
-bool OutputFrontier::open(std::size_t feature, std::size_t place) const {
+bool OutputFrontier::open_at(std::size_t feature, std::size_t place) const {
   const std::uint32_t* rows = node_.of(feature);
   return data_.rules().open(feature, data_.rank(feature, rows[place - 1]),
                             data_.rank(feature, rows[place]), level_);
 }
 
-bool OutputFrontier::pop(double limit, Span& span) {
-  while (!heap_.empty() && heap_.front().bound() < limit) {
-    std::pop_heap(heap_.begin(), heap_.end(), later);
-    span = heap_.back();
-    heap_.pop_back();
-    if (choose(span)) return true;
-    dropped_ = std::min(dropped_, span.bound());
-  }
-  return false;
-}
-
-void OutputFrontier::push(const Span& span) {
-  if (span.high - span.low < 2) return;
-  heap_.push_back(span);
-  std::push_heap(heap_.begin(), heap_.end(), later);
-}
-
-// Left sides lose no less further right, right sides no less further left.
-void OutputFrontier::part(const Span& span, double left, double right) {
-  Span low = span, high = span;
-  low.high = high.low = span.cut;
-  low.right = std::max(span.right, right);
-  high.left = std::max(span.left, left);
-  push(low);
-  push(high);
-}
-
 // ---- one thread's search
 
-OutputLane::OutputLane(const OutputRows& data, Control& control, std::size_t leaf_rows,
-                       std::size_t cache_bytes, double tolerance)
+OutputLane::OutputLane(const OutputRows& data, Control& control, std::size_t cache_bytes,
+                       double tolerance)
     : data_(data),
       rules_(data.rules()),
       check_(data.problem.base, data.rules()),
       control_(control),
-      leaf_rows_(leaf_rows),
+      leaf_rows_(data.leaf_rows),
       room_(cache_bytes),
       tolerance_(tolerance),
       values_(data),
-      stumps_(data, values_, control, counters_, leaf_rows, tolerance),
-      pairs_(data, leaf_rows),
-      depth_two_(data, control, leaf_rows),
+      stumps_(data, values_, control, counters_, tolerance),
+      pairs_(data),
+      depth_two_(data, control),
       side_(data.problem.base.rows) {}
 
 Counters OutputLane::counters() const {
@@ -209,8 +169,8 @@ bool OutputLane::of_scans(const OutputNode& node, const OutputAsk& ask, double s
         rows);
     const int leaves = plan.nodes[static_cast<std::size_t>(first.left)].stump ? 2 : 1;
     const double price = data_.problem.leaf_price;
-    const OutputFrontier::Span span{f,     0,    0, 0, std::max(leaves, ask.shape.leaves - 2),
-                                    price, price};
+    const OutputFrontier::Span span{
+        f, 0, 0, 0, std::max(leaves, ask.shape.leaves - 2), {price, price}};
     OutputAnswer sides[2];
     evaluate(node, ask, span, place, limit, sides);
     OutputAnswer made;
@@ -300,7 +260,7 @@ void OutputLane::evaluate(const OutputNode& node, const OutputAsk& ask,
   ++counters_.cuts;
   control_.poll(node.rows);
   // No more than this: then a neighbour's cut cannot be best either.
-  const double most[2] = {limit - span.right, limit - span.left};
+  const double most[2] = {limit - span.bound[1], limit - span.bound[0]};
   if (ask.shape.depth == 2)
     stumps(node, ask, span, place, most, limit, sides);
   else
@@ -311,7 +271,7 @@ void OutputLane::evaluate(const OutputNode& node, const OutputAsk& ask,
 void OutputLane::stumps(const OutputNode& node, const OutputAsk& ask,
                         const OutputFrontier::Span& span, std::size_t place, const double most[2],
                         double limit, OutputAnswer sides[2]) {
-  const std::uint32_t* rows = node.of(span.feature);
+  const std::uint32_t* rows = node.of(span.column);
   OutputStump side[2];
   const int allowed[2] = {span.leaves, ask.shape.leaves - span.leaves};
   for (int k = 0; k < 2; ++k) {
@@ -323,7 +283,7 @@ void OutputLane::stumps(const OutputNode& node, const OutputAsk& ask,
       for (std::size_t c = 0; c < data_.width; ++c) sums_[k][c] += row[c];
     }
     side[k].part = {rows + from, to - from, sums_[k].data()};
-    side[k].state = rules_.after(ask.state, span.feature);
+    side[k].state = rules_.after(ask.state, span.column);
     side[k].level = ask.level + 1;
     side[k].single = values_.leaf(side[k].part, kUnbounded);
     side[k].upper = most[k];
@@ -334,8 +294,8 @@ void OutputLane::stumps(const OutputNode& node, const OutputAsk& ask,
     // it.
     const double both = side[0].single + side[1].single,
                  share = both > 0 ? side[0].single / both : 0.5;
-    side[0].upper = std::min(most[0], std::max(span.left, limit * share * kGenerous));
-    side[1].upper = std::min(most[1], std::max(span.right, limit * (1 - share) * kGenerous));
+    side[0].upper = std::min(most[0], std::max(span.bound[0], limit * share * kGenerous));
+    side[1].upper = std::min(most[1], std::max(span.bound[1], limit * (1 - share) * kGenerous));
   }
   const auto settle = [&](int first, int last) {
     OutputStump* asked[2] = {nullptr, nullptr};
@@ -369,11 +329,12 @@ void OutputLane::deeper(const OutputNode& node, const OutputAsk& ask,
                         double limit, OutputAnswer sides[2]) {
   while (levels_.size() <= ask.level) levels_.push_back(std::make_unique<Level>());
   auto& [left, right] = *levels_[ask.level];
-  node.part(data_, span.feature, place, left, right, side_);
-  const int next = rules_.after(ask.state, span.feature);
+  node.part(data_, span.column, place, left, right, side_);
+  const int next = rules_.after(ask.state, span.column);
   sides[0] = solve(left, ask.below(span.leaves, next), most[0]);
-  if (sides[0].lower + span.right >= limit) {  // closed already, and so are all cuts further right
-    sides[1].lower = sides[1].least = span.right;
+  if (sides[0].lower + span.bound[1] >=
+      limit) {  // closed already, and so are all cuts further right
+    sides[1].lower = sides[1].least = span.bound[1];
     return;
   }
   // Beside a side without a tree, a bound is all that is wanted.
@@ -384,15 +345,15 @@ void OutputLane::deeper(const OutputNode& node, const OutputAsk& ask,
 void OutputLane::branch(const OutputNode& node, const OutputAsk& ask, double upper,
                         OutputAnswer& answer) {
   ++counters_.nodes;
-  OutputFrontier frontier(data_, node, ask, leaf_rows_);
+  OutputFrontier frontier(data_, node, ask);
   OutputFrontier::Span span;
   while (frontier.pop(std::min(answer.value, upper) - tolerance_, span)) {
     OutputAnswer sides[2];
     const std::size_t place = frontier.place(span);
     const double limit = std::min(answer.value, upper) - tolerance_;
     evaluate(node, ask, span, place, limit, sides);
-    answer.lower = std::min(
-        answer.lower, std::max(sides[0].lower, span.left) + std::max(sides[1].lower, span.right));
+    answer.lower = std::min(answer.lower, std::max(sides[0].lower, span.bound[0]) +
+                                              std::max(sides[1].lower, span.bound[1]));
     const double value = joined(data_, node, span, place, limit, sides, answer.plan);
     if (value < limit) answer.value = value;
     frontier.part(span, sides[0].lower, sides[1].lower);

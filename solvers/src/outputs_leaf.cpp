@@ -10,7 +10,7 @@ double entropy(double y) { return y > 0 ? y * std::log(y) - y : 0; }
 
 }  // namespace
 
-OutputLeaf::OutputLeaf(const OutputProblem& p, OutputWay way, double price)
+OutputLeaf::OutputLeaf(const NumberProblem& p, OutputWay way, double price)
     : problem_(p),
       way_(way),
       solver_(p.set),

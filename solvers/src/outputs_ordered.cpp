@@ -33,7 +33,9 @@ int OutputFronts::context(std::size_t level) {
 NumberFront OutputFronts::front_at(std::size_t level) const {
   const std::uint64_t open =
       monotone_ ? monotone_->facts_above(static_cast<int>(level)) & order_.wanted : 0;
-  return NumberFront(model_.components, open);
+  NumberFront front;
+  front.clear(model_.components, order_, open);
+  return front;
 }
 
 double OutputFronts::tightened(const OutputAsk& ask, double budget) const {
@@ -44,7 +46,7 @@ double OutputFronts::tightened(const OutputAsk& ask, double budget) const {
 bool OutputFronts::of_use(const OutputAsk& ask, const NumberEntry& e, const double* values,
                           const NumberFront& front) const {
   if (!within(e.facts, values)) return false;
-  if (ask.level > 0) return !front.covers(e, values, order_);
+  if (ask.level > 0) return !front.covers(e, values);
   if (!nearly_holds(e.facts, values)) return false;
   return (goal() ? NumberModel::sum(model_.goal, e.facts, values) : e.value) < best;
 }
@@ -75,7 +77,7 @@ bool OutputFronts::untangled(const OutputAsk& ask, const Split& split,
         NumberEntry e;
         e.value = a.value + b.value + split.price;
         if (e.value >= tightened(ask, budget)) break;
-        const double *x = c.front[0]->values(a), *y = c.front[1]->values(b);
+        const double *x = c.front[0]->components(a), *y = c.front[1]->components(b);
         for (std::size_t k = 0; k < values.size(); ++k) values[k] = x[k] + y[k] + split.values[k];
         e.facts = a.facts | b.facts | split.facts;
         if (!(own & order_.wanted) && !of_use(ask, e, values.data(), front)) continue;
@@ -125,10 +127,10 @@ void OutputFronts::untangle(const OutputAsk& ask, const OutputAsk asked[2], cons
       const int s = ways.side[way];
       Case& d = made.emplace_back(c);
       d.limits[s].push_back(ways.limit[way]);
-      const double other = d.front[1 - s]->least();
+      const double other = d.front[1 - s]->least(kUnbounded);
       monotone_->enter(level, s, d.limits[s]);
       d.front[s] = solve(*part[s], asked[s], tightened(ask, budget) - split.price - other);
-      least[way] = d.front[s]->least() + other;
+      least[way] = d.front[s]->least(kUnbounded) + other;
     }
     c.given_up |= ways.fact;
     if (!(forbidden_ & ways.fact) &&

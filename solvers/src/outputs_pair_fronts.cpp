@@ -108,7 +108,7 @@ void OutputFronts::choices(const std::vector<Screen>& screens, std::size_t colum
   OutputPairs& pairs = lane_.pairs();
   const OutputPairs::Side& side = side_sums_;
   const bool measured = !model_.measures.empty();
-  found.clear();
+  found.clear(model_.components, order_);
   std::vector<SideScreen>& here = side_screens_;
   here.clear();
   bool leaf = true;
@@ -178,7 +178,7 @@ void OutputFronts::choose(int plan, std::uint64_t facts, double budget, NumberFr
             NumberModel::sum(model_.prices, 0, values_.data());
   e.facts = facts;
   e.plan = plan;
-  if (e.value < budget && within(facts, values_.data())) found.offer(e, values_.data(), order_);
+  if (e.value < budget && within(facts, values_.data())) found.offer(e, values_.data());
 }
 
 // The step of a split of the last level, by its plan among the choices.
@@ -287,20 +287,19 @@ void OutputFronts::by_tables(const OutputNode& node, const OutputAsk& ask, doubl
                              NumberFront& front) {
   const bool measured = !model_.measures.empty();
   const std::uint64_t inside = pairs_inside(node);
-  OutputFrontier frontier(data_, node, ask, leaf_rows_,
-                          ask.level == 0 ? by_first_ : std::vector<double>{});
+  OutputFrontier frontier(data_, node, ask, ask.level == 0 ? by_first_ : std::vector<double>{});
   OutputFrontier::Span span;
   std::vector<RootCut> waiting, open;
   double record = kUnbounded;
   for (OutputPairs::Table* one : {&whole_, &sides_[0], &sides_[1]}) one->row = nullptr;
   while (frontier.pop(limit(ask, budget = tightened(ask, budget)), span)) {
     const std::size_t place = frontier.place(span);
-    RootCut cut{{span.feature, 0, data_.rank(span.feature, node.of(span.feature)[place])}, place};
-    cut.asked = ask.below(full_leaves(2), rules_.after(ask.state, span.feature));
+    RootCut cut{{span.column, 0, data_.rank(span.column, node.of(span.column)[place])}, place};
+    cut.asked = ask.below(full_leaves(2), rules_.after(ask.state, span.column));
     if (bounded(ask)) {
       tell_by_first(frontier, ask.state);
       if (refuted_by_first(cut, node, budget)) {
-        frontier.part(span, span.left, span.right);
+        frontier.part(span, span.bound[0], span.bound[1]);
         continue;
       }
     }
@@ -308,7 +307,7 @@ void OutputFronts::by_tables(const OutputNode& node, const OutputAsk& ask, doubl
     const bool any = !(budget < kUnbounded) && last_mix_.loss == 0 && bounded(ask);
     sum_sides(node, cut, any);
     if (any && refuted(cut.asked, budget)) {
-      frontier.part(span, span.left, span.right);
+      frontier.part(span, span.bound[0], span.bound[1]);
       continue;
     }
     scan_sides(cut.asked);
@@ -403,7 +402,7 @@ void OutputFronts::by_sides(const RootCut& cut, std::uint64_t inside, const Outp
     leaf_by(sides_[s], cut.asked, room - low[1 - s], found[s]);
     by_table(sides_[s], inner, cut.asked, screens, room - low[1 - s], found[s]);
     if (found[s].empty()) return;
-    low[s] = std::max(low[s], found[s].least());
+    low[s] = std::max(low[s], found[s].least(kUnbounded));
   }
   join(ask, cut.split, found[0], found[1], budget, front);
 }
@@ -419,13 +418,13 @@ double OutputFronts::mix_bound(const OutputPairs::Mix& mix) const {
 }
 
 double OutputFronts::least_mix(const NumberFront& front, const OutputPairs::Mix& mix) const {
-  if (mix.measure.empty()) return front.least();
+  if (mix.measure.empty()) return front.least(kUnbounded);
   double least = kUnbounded;
   for (const NumberEntry& e : front.entries()) {
     double total = mix.loss * e.value;
     for (std::size_t m = 0; m < mix.measure.size(); ++m)
-      total +=
-          mix.measure[m] * front.values(e)[static_cast<std::size_t>(model_.measures[m].component)];
+      total += mix.measure[m] *
+               front.components(e)[static_cast<std::size_t>(model_.measures[m].component)];
     least = std::min(least, total);
   }
   return least;

@@ -75,8 +75,8 @@ std::vector<std::uint32_t> fewest_first(const OutputRows& data) {
 
 // ---- columns, and the numbers of rows
 
-OutputPairs::OutputPairs(const OutputRows& data, std::size_t leaf_rows) : data_(data) {
-  const OutputProblem& p = data.problem;
+OutputPairs::OutputPairs(const OutputRows& data) : data_(data) {
+  const NumberProblem& p = data.problem;
   if (p.loss != OutputLoss::squared || !data.free()) return;
   double total = 0, lightest = kUnbounded;
   bool weightless = false;
@@ -102,7 +102,7 @@ OutputPairs::OutputPairs(const OutputRows& data, std::size_t leaf_rows) : data_(
   }
   if (columns_.size() < 2) return;
   stride_ = (columns_.size() + kLanes - 1) / kLanes * kLanes;
-  find_sizes(leaf_rows, weightless);
+  find_sizes(weightless);
   free_parts_ = 1 + data.targets + counted_.size();
   const auto& measures = p.model.measures;
   measured_ = !measures.empty() && measures.size() <= kMostMeasures &&
@@ -158,11 +158,11 @@ bool OutputPairs::refused(const double* left, std::size_t column) const {
 
 // ---- what leaves must hold
 
-void OutputPairs::find_sizes(std::size_t leaf_rows, bool weightless) {
+void OutputPairs::find_sizes(bool weightless) {
   const std::size_t first = 1 + data_.targets;
-  if (leaf_rows > 1) {
+  if (data_.leaf_rows > 1) {
     const double one = data_.of(data_.used[0])[kWeight],
-                 least = static_cast<double>(leaf_rows) - 0.5;
+                 least = static_cast<double>(data_.leaf_rows) - 0.5;
     const bool alike = std::all_of(data_.used.begin(), data_.used.end(), [&](std::uint32_t row) {
       return data_.of(row)[kWeight] == one;
     });
@@ -271,7 +271,7 @@ bool OutputPairs::may_split(const std::vector<double>& all, int state) const {
 }
 
 void OutputPairs::make_values() {
-  const OutputProblem& p = data_.problem;
+  const NumberProblem& p = data_.problem;
   const std::size_t blocks = stride_ / kLanes, rows = p.base.rows, targets = data_.targets;
   values_.assign(rows * entries_, 0.0);
   masks_.assign(rows * blocks, 0);

@@ -232,7 +232,7 @@ double OutputPairs::least_lost(std::size_t m, const std::vector<double>& all) co
 }
 
 PairGains OutputPairs::gains(const Side& side, Place at, const Mix& mix, double* out) {
-  const OutputProblem& p = data_.problem;
+  const NumberProblem& p = data_.problem;
   const std::size_t measures = mix.measure.size();
   scaled_.resize(data_.targets * (1 + measures));
   for (std::size_t t = 0; t < data_.targets; ++t) {
@@ -388,7 +388,7 @@ OutputPairs::Tree OutputPairs::tree(const Table& table, int state, const Mix& mi
 }
 
 void OutputPairs::add_leaf(const std::vector<double>& all, bool measured, Sums& sums) const {
-  const OutputProblem& p = data_.problem;
+  const NumberProblem& p = data_.problem;
   sums.loss += all[own_] + p.leaf_price;
   for (std::size_t t = 0; t < data_.targets; ++t)
     sums.loss -= p.factor[t] * all[1 + t] * mean(all, t);

@@ -5,8 +5,11 @@
 
 namespace odt {
 
-OutputRows::OutputRows(const OutputProblem& p, std::int32_t leaf_rows)
-    : problem(p), targets(p.targets()), width(kTargets) {
+OutputRows::OutputRows(const NumberProblem& p)
+    : problem(p),
+      targets(p.targets()),
+      leaf_rows(static_cast<std::size_t>(p.leaf_rows)),
+      width(kTargets) {
   const Problem& b = p.base;
   if (p.loss != OutputLoss::absolute) width += targets;
   centre.assign(targets, 0.0);
@@ -14,7 +17,7 @@ OutputRows::OutputRows(const OutputProblem& p, std::int32_t leaf_rows)
   // Rows that weigh nothing are rows of a leaf too.
   const bool counted = p.rules.any_strict() || !p.model.none();
   for (std::uint32_t i = 0; i < b.rows; ++i) {
-    if (!(p.weight_of(i) > 0) && leaf_rows <= 1 && !p.weight.empty() && !counted) continue;
+    if (!(p.weight_of(i) > 0) && p.leaf_rows <= 1 && !p.weight.empty() && !counted) continue;
     used.push_back(i);
     total += p.weight_of(i);
     for (std::size_t t = 0; t < targets; ++t)

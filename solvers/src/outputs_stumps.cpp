@@ -5,14 +5,14 @@
 namespace odt {
 
 OutputStumps::OutputStumps(const OutputRows& data, OutputValues& values, Control& control,
-                           Counters& counters, std::size_t leaf_rows, double tolerance)
+                           Counters& counters, double tolerance)
     : data_(data),
       values_(values),
       control_(control),
       counters_(counters),
       rules_(data.rules()),
       check_(data.problem.base, data.rules()),
-      leaf_rows_(leaf_rows),
+      leaf_rows_(data.leaf_rows),
       gains_(data),
       rest_(data.width),
       tolerance_(tolerance) {

@@ -222,7 +222,7 @@ std::vector<double> OutputTriples::least(const OutputPairs::Mix& mix, int state,
 }
 
 void OutputTriples::choose_measure(const OutputPairs::Mix& mix) {
-  const OutputProblem& p = data_.problem;
+  const NumberProblem& p = data_.problem;
   measure_ = nullptr;
   absolute_ = false;
   factor_.assign(data_.targets, 0.0);

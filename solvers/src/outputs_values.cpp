@@ -38,7 +38,7 @@ double OutputValues::quick(const double* sums) const {
 
 double OutputValues::leaf(const OutputPart& part, double limit) {
   if (by_rows()) return absolute(part, limit);
-  const OutputProblem& p = data_.problem;
+  const NumberProblem& p = data_.problem;
   const double* sums = part.sums;
   const double alone = free(sums), w = sums[kWeight];
   if (solver_.everything() || !(w > 0)) return std::max(0.0, alone - sums[kFloor]) + p.leaf_price;
@@ -64,7 +64,7 @@ double OutputValues::loss(const OutputPart& part) {
 }
 
 double OutputValues::medians(const OutputPart& part) {
-  const OutputProblem& p = data_.problem;
+  const NumberProblem& p = data_.problem;
   rows_.assign(part.row, part.row + part.rows);
   absolute_.aim(rows_, p.target.data(), p.weight.empty() ? nullptr : p.weight.data());
   double alone = 0;

@@ -19,7 +19,7 @@ constexpr std::size_t kMostTests = 200, kRowsPerTest = 3, kTestsPerFeature = 25;
 double grain(double total) { return total > 0 ? std::exp2(std::ceil(std::log2(total)) - 51) : 1; }
 double round_to(double x, double unit) { return std::nearbyint(x / unit) * unit; }
 
-double weighted_mean(const RegressionProblem& p, const std::vector<std::uint32_t>& rows) {
+double weighted_mean(const NumberProblem& p, const std::vector<std::uint32_t>& rows) {
   double sum = 0, weights = 0;
   for (std::uint32_t i : rows) {
     const double w = p.weight.empty() ? 1 : p.weight[i];
@@ -120,7 +120,7 @@ double RegressionData::weight(std::uint32_t i, double unit) const {
 void RegressionData::make_points(const std::vector<std::uint32_t>& rows,
                                  const std::vector<std::vector<std::uint32_t>>& groups,
                                  double weight_unit) {
-  const RegressionProblem& p = problem;
+  const NumberProblem& p = problem;
   const double mean = weighted_mean(p, rows);
   double sizes = 0, spread = 0, largest = 0, weights = 0;
   for (std::uint32_t i : rows) {
@@ -226,7 +226,7 @@ void RegressionData::count(const std::vector<std::uint32_t>& rows,
   leaf_weight = alike ? leaf_least : lightest / 2;
 }
 
-RegressionData::RegressionData(const RegressionProblem& p) : problem(p) {
+RegressionData::RegressionData(const NumberProblem& p) : problem(p) {
   std::vector<std::uint32_t> rows;
   double weights = p.weight.empty() ? static_cast<double>(p.base.rows) : 0;
   for (double w : p.weight) weights += w;

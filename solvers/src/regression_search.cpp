@@ -39,51 +39,14 @@ Frontier::Frontier(const RegressionData& data, const RegressionView& view,
     first += column.values - 1;
     state_.push_back(data.after(ask.state, column.column));
   }
-  const double price = data.problem.leaf_price;
-  const int half = full_leaves(shape_.depth - 1);
-  for (int l = std::max(1, shape_.leaves - half); l <= std::min(half, shape_.leaves - 1); ++l)
-    for (std::uint32_t k = 0; k < view.columns.size(); ++k)
-      if (state_[k] >= 0) push({k, 0, view.columns[k].values, 0, l, {price, price}, 0});
+  for (std::uint32_t k = 0; k < view.columns.size(); ++k)
+    if (state_[k] >= 0) begin(k, view.columns[k].values - 1, shape_, data.problem.leaf_price);
 }
 
 RealAsk Frontier::side(const Span& span, int k) const {
   return {odt::shape(shape_.depth - 1, k == 0 ? span.leaves : shape_.leaves - span.leaves),
           state_[span.column]};
 }
-
-bool Frontier::later(const Span& a, const Span& b) {
-  return a.least() != b.least() ? a.least() > b.least() : a.split > b.split;
-}
-
-void Frontier::push(Span span) {
-  if (span.high - span.low < 2) return;
-  span.cut = (span.low + span.high) / 2;
-  span.split = splits_[first_[span.column] + span.cut - 1];
-  heap_.push_back(span);
-  std::push_heap(heap_.begin(), heap_.end(), later);
-}
-
-bool Frontier::pop(double limit, Span& span) {
-  while (!heap_.empty()) {
-    std::pop_heap(heap_.begin(), heap_.end(), later);
-    span = heap_.back();
-    heap_.pop_back();
-    if (span.least() < limit) return true;
-    ++pruned;
-  }
-  return false;
-}
-
-void Frontier::part(const Span& span, double below, double beside) {
-  Span low = span, high = span;
-  low.high = high.low = span.cut;
-  low.bound[1] = std::max(beside, span.bound[1]);
-  high.bound[0] = std::max(below, span.bound[0]);
-  push(low);
-  push(high);
-}
-
-double Frontier::least_bound() const { return heap_.empty() ? kNever : heap_.front().least(); }
 
 void LastSplits::list(const RegressionData& data, const RegressionView& view, int state) {
   of.assign(view.columns.size(), always);
@@ -318,7 +281,7 @@ RealOutcome RegressionSearch::branch(const RegressionView& view, int level, Real
     if (made.exact && made.value < best.value - tolerance_) best = std::move(made);
     frontier.part(cut.span, cut.value[0], cut.value[1]);
   }
-  counters_.pruned_interval += frontier.pruned;
+  counters_.pruned_interval += frontier.open();
   return best;
 }
 

@@ -26,7 +26,7 @@ bool RuledSearch::of_use(int level, const Entry& e, const Loss* values, const Fr
   if (level == 0)
     return relaxed_holds(e.facts, values) &&
            relaxed_objective(e.facts, values) < std::min(best_.cutoff(), missed_at_);
-  return !front.covers(e.weighted, e.facts, values);
+  return !front.covers(e, values);
 }
 
 // Offers the pairs of a case. Whether one is tangled that would be of use otherwise: the first
@@ -65,7 +65,7 @@ bool RuledSearch::untangled(int level, std::uint64_t facts, Loss room, Loss pric
         e.facts = a.facts | b.facts | facts;
         e.left = a.left;
         e.right = b.left;
-        if (!(own & w_.wanted) && !of_use(level, e, level_.values.data(), front)) continue;
+        if (!(own & w_.order.wanted) && !of_use(level, e, level_.values.data(), front)) continue;
         if (round == 0) {
           e.facts |= monotone_->facts_between(of[0][i], of[1][j], here, 0, nullptr);
           if (e.facts & w_.forbidden) continue;
@@ -75,7 +75,7 @@ bool RuledSearch::untangled(int level, std::uint64_t facts, Loss room, Loss pric
             front.offer(e, level_.values.data());
           continue;
         }
-        const std::uint64_t wish = own & w_.unwanted & ~c.given_up & ~e.facts;
+        const std::uint64_t wish = own & w_.order.unwanted & ~c.given_up & ~e.facts;
         const std::uint64_t set =
             monotone_->facts_between(of[0][i], of[1][j], here, wish, &tangles);
         e.facts |= set & ~wish;
@@ -128,10 +128,10 @@ void RuledSearch::untangle(View& view, int level, int depth, int next, std::size
       const Loss budget = tightened(room + price, front, level) - price - other;
       monotone_->enter(level, s, d.limits[s]);
       solve(here.side[s], level + 1, depth - 1, next, budget, d.front[s]);
-      least[way] = d.front[s].empty() ? kInfinite : d.front[s].entries()[0].weighted + other;
+      least[way] = d.front[s].empty() ? kInfinite : d.front[s].least(0) + other;
     }
     c.given_up |= ways.fact;
-    if (!(w_.forbidden & ways.fact) && (monotone_->facts_of(f) & w_.unwanted & ~c.given_up))
+    if (!(w_.forbidden & ways.fact) && (monotone_->facts_of(f) & w_.order.unwanted & ~c.given_up))
       open.push_back(std::move(c));
     const int better = least[0] <= least[1] ? 0 : 1;  // goes on top
     for (int way : {1 - better, better})

@@ -160,8 +160,8 @@ void RuledSearch::check_memory() const {
 
 // All sub-trees below the budget that none dominates.
 void RuledSearch::solve(View& view, int level, int depth, int state, Loss budget, Front& front) {
-  front.clear(w_.components, w_.compared, w_.wanted, w_.unwanted,
-              monotone_ ? monotone_->facts_above(level) & w_.wanted : 0);
+  front.clear(w_.components, w_.order,
+              monotone_ ? monotone_->facts_above(level) & w_.order.wanted : 0);
   ++counters_.nodes;
   poll(view.rows() * view.features());
   Level& here = at(level);

@@ -28,7 +28,7 @@ Weights::Weights(const RuledProblem& problem, const Multipliers& m, int depth)
       columns(static_cast<std::size_t>(p.columns)),
       width(sums + components + 1) {
   for (std::size_t k = 0; k < components; ++k)
-    if (multipliers.compared[k]) compared.push_back(k);
+    if (multipliers.compared[k]) order.components.push_back(k);
   weigh();
   free.depth = depth;
   choose_bounds();
@@ -48,7 +48,8 @@ Weights::Weights(const RuledProblem& problem, const Multipliers& m, int depth)
   subset = deletion && subset_holds();
   // Facts that are forbidden are never set.
   const std::uint64_t facts = p.facts < 64 ? (std::uint64_t{1} << p.facts) - 1 : ~std::uint64_t{0};
-  single = compared.size() == 1 && multipliers.of[compared[0]] > 0 && forbidden == facts;
+  single =
+      order.components.size() == 1 && multipliers.of[order.components[0]] > 0 && forbidden == facts;
 }
 
 // The weighted sum of the components as a loss per row and label.
@@ -166,11 +167,11 @@ void Weights::choose_facts() {
   for (const ModelClause& clause : p.clauses)
     for (const ModelLiteral& l : clause) {
       if (l.component >= 0) continue;
-      (l.positive ? wanted : unwanted) |= std::uint64_t{1} << l.fact;
+      (l.positive ? order.wanted : order.unwanted) |= std::uint64_t{1} << l.fact;
       if (clause.size() == 1 && !l.positive) forbidden |= std::uint64_t{1} << l.fact;
     }
   for (const ObjectiveTerm& t : p.objective)
-    if (t.fact >= 0) unwanted |= std::uint64_t{1} << t.fact;
+    if (t.fact >= 0) order.unwanted |= std::uint64_t{1} << t.fact;
 }
 
 void Weights::choose_most() {

@@ -19,7 +19,7 @@ TreeGraph::TreeGraph(FreeTrees& free, const Listing& listing, Control& control)
   bool sums = values_ || !p_.leaf_clauses.empty() || !p_.split_clauses.empty();
   for (const auto& delta : p_.path_delta) sums = sums || !delta.empty();
   width_ = w_.labels + (sums ? w_.sums : 0);
-  facts_ = w_.wanted | w_.unwanted;
+  facts_ = w_.order.wanted | w_.order.unwanted;
   leaves_ = p_.base.leaves > 0 && p_.base.leaves < full_leaves(p_.base.depth);
   // Of sub-trees that compute one function the best will do.
   reduce_ = listing.merge && !values_ && !facts_ && !leaves_ && !listing.deepest;

@@ -2,8 +2,7 @@
 #include <cmath>
 
 #include "check.hpp"
-#include "odt/outputs_search.hpp"
-#include "odt/regression.hpp"
+#include "odt/number_problem.hpp"
 #include "random_problem.hpp"
 
 using namespace odt;
@@ -11,9 +10,9 @@ using namespace odt_test;
 
 namespace {
 
-RegressionProblem regression(unsigned seed, int rows, int values, int depth) {
+NumberProblem regression(unsigned seed, int rows, int values, int depth) {
   Random random(seed);
-  RegressionProblem p;
+  NumberProblem p;
   p.base = random_problem(random, rows, 4, 2, values);
   p.base.depth = depth;
   p.loss = seed % 2 == 1 ? OutputLoss::absolute : OutputLoss::squared;
@@ -26,9 +25,9 @@ RegressionProblem regression(unsigned seed, int rows, int values, int depth) {
 }
 
 // Two targets; of the second only what lies between 0 and 3, and not both may be above 1.
-OutputProblem outputs(unsigned seed, int rows, int depth, bool ruled) {
-  const RegressionProblem from = regression(seed, rows, 20, depth);
-  OutputProblem p;
+NumberProblem outputs(unsigned seed, int rows, int depth, bool ruled) {
+  const NumberProblem from = regression(seed, rows, 20, depth);
+  NumberProblem p;
   p.base = from.base;
   p.loss = seed % 3 == 0 ? OutputLoss::absolute : OutputLoss::squared;
   p.factor = {1, 2};
@@ -51,28 +50,27 @@ OutputProblem outputs(unsigned seed, int rows, int depth, bool ruled) {
     piece.counts.push_back(count);
     if (seed % 2 == 1) piece.gaps[0].push_back({0.5, 1.5});
   }
-  p.set.pieces.push_back(piece);
+  p.set.pieces = {piece};
   return p;
 }
 
-template <class Problem, class Options, class Solve>
-void agree(const Problem& p, const Options& proof, Solve solve) {
-  const RegressionResult best = solve(p, proof);
+void agree(const NumberProblem& p, const NumberOptions& proof) {
+  const NumberResult best = solve_numbers(p, proof);
   CHECK(best.status == Status::optimal);
   const double slack = 1e-8 * (1 + std::fabs(best.value));
   for (int threads : {1, 3}) {
-    Options o = proof;
+    NumberOptions o = proof;
     o.beside = true;
     o.alone = 0;
     o.threads = threads;
-    const RegressionResult both = solve(p, o);
+    const NumberResult both = solve_numbers(p, o);
     CHECK(both.status == Status::optimal);
     CHECK(std::fabs(both.value - best.value) <= slack);
   }
-  Options o = proof;
+  NumberOptions o = proof;
   o.prove = false;
   o.work_limit = 60000;
-  const RegressionResult found = solve(p, o);
+  const NumberResult found = solve_numbers(p, o);
   CHECK(!found.tree.empty());
   CHECK(found.value >= best.value - slack);
   CHECK(found.bound <= best.value + slack);
@@ -81,39 +79,40 @@ void agree(const Problem& p, const Options& proof, Solve solve) {
 }  // namespace
 
 CASE(numbers_beside_a_proof) {
-  RegressionOptions o;
+  NumberOptions o;
   o.beside = false;
-  for (unsigned seed = 0; seed < 6; ++seed) agree(regression(seed, 60, 12, 3), o, solve_regression);
+  for (unsigned seed = 0; seed < 6; ++seed) agree(regression(seed, 60, 12, 3), o);
 }
 
 CASE(numbers_of_few_leaves_beside_a_proof) {
-  RegressionOptions o;
+  NumberOptions o;
   o.beside = false;
   for (unsigned seed = 0; seed < 4; ++seed) {
-    RegressionProblem p = regression(seed, 40, 8, 4);
+    NumberProblem p = regression(seed, 40, 8, 4);
     p.base.leaves = 5;
-    agree(p, o, solve_regression);
+    agree(p, o);
   }
 }
 
 CASE(vectors_beside_a_proof) {
-  OutputOptions o;
+  NumberOptions o;
   o.beside = false;
   for (unsigned seed = 0; seed < 8; ++seed) {
-    o.leaf_rows = seed % 4 == 0 ? 3 : 1;
-    agree(outputs(seed, 30, 3, seed % 4 != 2), o, solve_outputs);
+    NumberProblem p = outputs(seed, 30, 3, seed % 4 != 2);
+    p.leaf_rows = seed % 4 == 0 ? 3 : 1;
+    agree(p, o);
   }
 }
 
 CASE(numbers_stop_together) {
   for (unsigned seed = 0; seed < 6; ++seed)
     for (int threads : {1, 3}) {
-      const RegressionProblem p = regression(seed, 800, 200, 6);
-      RegressionOptions o;
+      const NumberProblem p = regression(seed, 800, 200, 6);
+      NumberOptions o;
       o.alone = 100000;
       o.threads = threads;
       o.work_limit = 4000000;
-      const RegressionResult r = solve_regression(p, o);
+      const NumberResult r = solve_numbers(p, o);
       CHECK(!r.tree.empty());
       CHECK(r.bound <= r.value);
     }

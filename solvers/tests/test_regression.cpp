@@ -8,7 +8,7 @@
 #include "odt/four_clusters.hpp"
 #include "odt/numbers.hpp"
 #include "odt/pair_medians.hpp"
-#include "odt/regression.hpp"
+#include "odt/number_problem.hpp"
 #include "random_problem.hpp"
 
 using namespace odt;
@@ -22,7 +22,7 @@ double real(Random& random, double low, double high) {
 
 class RegressionOracle {
  public:
-  explicit RegressionOracle(const RegressionProblem& p) : p_(p) {}
+  explicit RegressionOracle(const NumberProblem& p) : p_(p) {}
   double best() { return best((1u << p_.base.rows) - 1, p_.base.depth); }
 
  private:
@@ -62,7 +62,7 @@ class RegressionOracle {
     return known_[key] = value;
   }
 
-  const RegressionProblem& p_;
+  const NumberProblem& p_;
   std::map<std::pair<unsigned, int>, double> known_;
 };
 
@@ -71,7 +71,7 @@ class RegressionOracle {
 CASE(regression_equals_every_tree) {
   Random random(31);
   for (int trial = 0; trial < 600; ++trial) {
-    RegressionProblem p;
+    NumberProblem p;
     p.base = random_problem(random, draw(random, 1, 10), draw(random, 1, 3), 1, draw(random, 1, 8));
     p.base.depth = draw(random, 0, 4);
     p.loss = trial % 2 == 0 ? OutputLoss::absolute : OutputLoss::squared;
@@ -80,9 +80,9 @@ CASE(regression_equals_every_tree) {
       p.target.push_back(draw(random, -5, 5) + (trial % 5 == 0 ? 1000 : 0));
       if (trial % 7 == 0) p.weight.push_back(draw(random, 0, 3) * 0.7);
     }
-    RegressionOptions o;
+    NumberOptions o;
     o.threads = 1 + trial % 2;
-    const RegressionResult r = solve_regression(p, o);
+    const NumberResult r = solve_numbers(p, o);
     CHECK(r.status == Status::optimal);
     CHECK(std::fabs(r.value - RegressionOracle(p).best()) <= 1e-7);
     CHECK(r.output.size() == r.tree.nodes.size());
@@ -140,7 +140,7 @@ CASE(four_clusters_are_bounded_closely) {
 CASE(medians_of_pairs_equal_plain_ones) {
   Random random(34);
   for (int trial = 0; trial < check::trials(3000); ++trial) {
-    RegressionProblem p;
+    NumberProblem p;
     p.base = random_problem(random, draw(random, 2, 14), draw(random, 1, 11), 1, 2);
     p.loss = OutputLoss::absolute;
     for (std::size_t i = 0; i < p.base.rows; ++i) {
@@ -205,7 +205,7 @@ CASE(medians_of_cuts_equal_plain_ones) {
   Random random(35);
   int many = 0;
   for (int trial = 0; trial < check::trials(1500); ++trial) {
-    RegressionProblem p;
+    NumberProblem p;
     const bool long_ones = trial % 15 == 0;
     p.base = random_problem(random, long_ones ? 90 : draw(random, 2, 14), draw(random, 1, 3), 1,
                             long_ones ? 1000 : draw(random, 2, 9));
@@ -258,7 +258,7 @@ CASE(medians_of_cuts_equal_plain_ones) {
 CASE(regression_by_columns_and_by_pairs) {
   Random random(33);
   for (int trial = 0; trial < check::trials(60); ++trial) {
-    RegressionProblem p, q;
+    NumberProblem p, q;
     // With many tests a row, or a feature where medians are looked for, numbers stay numbers.
     const bool absolute = trial % 2 == 1;
     p.base = random_problem(random, draw(random, 20, 200), 3, 1,
@@ -278,7 +278,7 @@ CASE(regression_by_columns_and_by_pairs) {
         q.base.distinct.push_back(2);
       }
     q.base.features = q.base.distinct.size();
-    const RegressionResult a = solve_regression(p, {}), b = solve_regression(q, {});
+    const NumberResult a = solve_numbers(p, {}), b = solve_numbers(q, {});
     CHECK(a.status == Status::optimal && b.status == Status::optimal);
     CHECK(std::fabs(a.value - b.value) <= 1e-8);
   }

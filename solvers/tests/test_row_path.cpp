@@ -3,8 +3,7 @@
 #include <cmath>
 
 #include "check.hpp"
-#include "odt/outputs_search.hpp"
-#include "odt/regression.hpp"
+#include "odt/number_problem.hpp"
 #include "odt/row_path.hpp"
 #include "random_problem.hpp"
 
@@ -33,8 +32,8 @@ void answers_agree(Solve solve, std::uint64_t (&hits)[2]) {
 
 void check_hits(const std::uint64_t (&hits)[2]) { CHECK(hits[0] > 0 && hits[1] > 0); }
 
-RegressionProblem numbers(Random& random, int rows, int features, int values, int depth) {
-  RegressionProblem p;
+NumberProblem numbers(Random& random, int rows, int features, int values, int depth) {
+  NumberProblem p;
   p.base = random_problem(random, rows, features, 2, values);
   p.base.depth = depth;
   for (std::size_t i = 0; i < p.base.rows; ++i) p.target.push_back(draw(random, -9, 9));
@@ -75,13 +74,13 @@ CASE(numbers_rest_on_no_hash) {
   Random random(63);
   std::uint64_t hits[2] = {0, 0};
   for (int trial = 0; trial < kTrials; ++trial) {
-    RegressionProblem p = numbers(random, draw(random, 12, 40), draw(random, 2, 5),
-                                  trial % 3 == 0 ? 2 : 8, 3 + trial % 2);
+    NumberProblem p = numbers(random, draw(random, 12, 40), draw(random, 2, 5),
+                              trial % 3 == 0 ? 2 : 8, 3 + trial % 2);
     if (trial % 4 == 1) p.loss = OutputLoss::absolute;
     p.leaf_price = trial % 5 == 0 ? 2 : 0;
-    RegressionOptions o;
+    NumberOptions o;
     o.beside = trial % 2 == 1;
-    answers_agree([&] { return solve_regression(p, o); }, hits);
+    answers_agree([&] { return solve_numbers(p, o); }, hits);
   }
   check_hits(hits);
 }
@@ -93,9 +92,9 @@ CASE(vectors_rest_on_no_hash) {
   std::uint64_t free_hits[2] = {0, 0}, ruled_hits[2] = {0, 0};
   for (int trial = 0; trial < kTrials; ++trial) {
     const bool ruled = trial % 2 == 1;
-    const RegressionProblem from =
+    const NumberProblem from =
         numbers(random, draw(random, 10, 24), draw(random, 2, 4), 9, 3 + trial / 2 % 2);
-    OutputProblem p;
+    NumberProblem p;
     p.base = from.base;
     p.factor = {1, 2};
     for (double y : from.target)
@@ -106,7 +105,7 @@ CASE(vectors_rest_on_no_hash) {
     piece.low = {-kUnbounded, 0};
     piece.high = {kUnbounded, 3};
     piece.gaps.resize(2);
-    p.set.pieces.push_back(piece);
+    p.set.pieces = {piece};
     if (ruled) {
       NumberRules& paths = p.rules;  // one state that allows everything
       paths.columns = static_cast<int>(p.base.features);
@@ -129,7 +128,7 @@ CASE(vectors_rest_on_no_hash) {
       none.component = 1;
       p.model.clauses.push_back({few, none});
     }
-    answers_agree([&] { return solve_outputs(p, OutputOptions{}); },
+    answers_agree([&] { return solve_numbers(p, NumberOptions{}); },
                   ruled ? ruled_hits : free_hits);
   }
   check_hits(free_hits);

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "check.hpp"
-#include "odt/regression.hpp"
+#include "odt/number_problem.hpp"
 #include "odt/ruled.hpp"
 #include "random_problem.hpp"
 #include "random_ruled.hpp"
@@ -100,14 +100,14 @@ CASE(threads_find_the_same_regression_tree) {
   for (bool absolute : {false, true})
     for (unsigned seed = 0; seed < 3; ++seed) {
       Random random(seed);
-      RegressionProblem p;
+      NumberProblem p;
       p.base = noisy(seed, 200, 40, 2);
       p.loss = absolute ? OutputLoss::absolute : OutputLoss::squared;
       for (int label : p.base.label) p.target.push_back(label + draw(random, -5, 5) * 0.3);
-      RegressionOptions o;
-      const RegressionResult one = solve_regression(p, o);
+      NumberOptions o;
+      const NumberResult one = solve_numbers(p, o);
       o.threads = 4;
-      const RegressionResult four = solve_regression(p, o);
+      const NumberResult four = solve_numbers(p, o);
       CHECK(one.status == Status::optimal && four.status == Status::optimal);
       CHECK(std::fabs(one.value - four.value) <= 1e-9 * (1 + std::fabs(one.value)));
     }

@@ -14,8 +14,7 @@ namespace {
 enum class Paths { free, uses, not_both, ordered, sized };
 
 struct Instance {
-  OutputProblem p;
-  int leaf_rows = 1;
+  NumberProblem p;
   OutputPairs::Mix mix;
   Paths paths = Paths::free;
 };
@@ -51,19 +50,14 @@ void add_rules(Random& random, Paths paths, NumberRules& rules, const Problem& b
 Instance instance(unsigned seed) {
   Random random(seed);
   Instance made;
-  OutputProblem& p = made.p;
+  NumberProblem& p = made.p;
   p.base = random_problem(random, draw(random, 5, 16), draw(random, 2, 4), 2, draw(random, 2, 3));
   p.base.depth = 3;
   p.base.allowed.clear();
   const std::size_t targets = seed % 4 == 0 ? 2 : 1;
+  p.factor.clear();
   for (std::size_t t = 0; t < targets; ++t) p.factor.push_back(draw(random, 1, 3));
-  p.set.targets = targets;
-  p.set.step.assign(targets, 0);
-  OutputPiece piece;
-  piece.low.assign(targets, -kUnbounded);
-  piece.high.assign(targets, kUnbounded);
-  piece.gaps.resize(targets);
-  p.set.pieces.push_back(piece);
+  p.set = OutputSet::all(targets);
   p.leaf_price = seed % 3 == 0 ? 0.5 : 0;
   const bool weights = draw(random, 0, 2) == 0;
   for (std::size_t i = 0; i < p.base.rows; ++i) {
@@ -71,7 +65,7 @@ Instance instance(unsigned seed) {
     if (weights) p.weight.push_back(draw(random, 0, 3));
   }
   if (weights) p.weight[0] = 1;
-  made.leaf_rows = draw(random, 0, 3) == 0 ? 2 : 1;
+  made.p.leaf_rows = draw(random, 0, 3) == 0 ? 2 : 1;
   made.paths = static_cast<Paths>(draw(random, 0, 4));
   add_rules(random, made.paths, p.rules, p.base);
   NumberModel& model = p.model;
@@ -95,13 +89,13 @@ Instance instance(unsigned seed) {
 }
 
 // The least of a mix among all trees of some rows.
-struct AllTrees {
+struct EveryTree {
   const Instance& of;
   const OutputRows& data;
   RuleCheck check{of.p.base, of.p.rules};
 
   double lost(const std::vector<std::uint32_t>& rows) const {
-    const OutputProblem& p = of.p;
+    const NumberProblem& p = of.p;
     double total = of.mix.loss * p.leaf_price;
     for (std::size_t t = 0; t < data.targets; ++t) {
       double w = 0, s = 0;
@@ -135,7 +129,7 @@ struct AllTrees {
 
   double least(const std::vector<std::uint32_t>& rows, int state, int depth) {
     double best = kUnbounded;
-    if (rows.size() >= static_cast<std::size_t>(of.leaf_rows) &&
+    if (rows.size() >= static_cast<std::size_t>(of.p.leaf_rows) &&
         check.leaf(state, rows.data(), rows.size()))
       best = lost(rows);
     for (std::size_t f = 0; depth > 0 && f < of.p.base.features; ++f)
@@ -152,15 +146,15 @@ CASE(mixes_of_losses_by_first_columns) {
   for (unsigned seed = 0; seed < static_cast<unsigned>(::check::trials(4000)); ++seed) {
     const Instance made = instance(seed);
     odt::check(made.p.rules, made.p.base);
-    const OutputRows data(made.p, made.leaf_rows);
-    const OutputPairs pairs(data, static_cast<std::size_t>(made.leaf_rows));
+    const OutputRows data(made.p);
+    const OutputPairs pairs(data);
     if (!pairs.ready() || !pairs.measures()) continue;
     OutputTriples triples(data, pairs);
     CHECK(triples.tells(made.mix));
     const Options endless;
     Control control(endless);
     const std::vector<double> found = triples.least(made.mix, 0, control);
-    AllTrees all{made, data};
+    EveryTree all{made, data};
     std::size_t weighed = 0;
     for (double w : made.p.model.measures[0].weight) weighed += w > 0;
     const bool exact =

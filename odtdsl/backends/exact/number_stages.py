@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import lcm
 
 from odtdsl.backends.base import Limits, RawAnswer, Report, StageOutcome
-from odtdsl.backends.exact.lowering import least_leaf_rows, most_leaves, size_of
+from odtdsl.backends.exact.lowering import most_leaves, size_of
 from odtdsl.backends.exact.number_model import TreeModel
 from odtdsl.backends.exact.number_rules import asks_tree, of_tree, tells_at_once
 from odtdsl.backends.exact.raw_trees import to_raw
@@ -163,10 +163,9 @@ class StagedSearch(RegressionSearch):
     def _found(self, goal: StageForm | None, limits: Limits | None = None) -> engine.NumberAnswer:
         limits = limits or self.limits
         most = None if self.asked is None else float((self.asked - self._rest(0)) / self.unit)
-        return engine.solve_outputs(
-            self._of_vectors(self.leaves),
+        return engine.solve_numbers(
+            self._problem(self.leaves),
             limits.of_engine(gap=goal is None and len(self.core.objective) == 1),
-            leaf_rows=least_leaf_rows(self.core),
             start=self._start(most_leaves(self.core, self.depth)),
             upper_bound=most,
             progress=self._progress,

@@ -99,8 +99,6 @@ class RegressionSearch:
         self.weights = _masses(first.loss)
         total = core.n_rows if self.weights is None else int(first.loss.weights.sum())
         self.unit = self.factor / total  # what one of the engine's units of loss is worth
-        self.target = np.ascontiguousarray(core.targets[:, 0])
-        self.vectors = not self.scanned and (takes_vectors(core) or self.rules is not None)
         needed = core.tree.depth
         if needed is None:  # no reduced tree is deeper
             needed = max(0, most_leaves(core, MAX_SEARCH_DEPTH) - 1)
@@ -258,7 +256,9 @@ class RegressionSearch:
         limits = self.limits.part(FREE_SHARE)
         if limits.deadline is None:
             limits = replace(limits, deadline=time.monotonic() + FREE_SECONDS)
-        found = engine.solve_regression(self._numbers(leaves, self._sizes()), limits.of_engine())
+        sizes = self._sizes()
+        least = 1 if sizes is None else least_leaf_rows(self.core)
+        found = engine.solve_numbers(self._under(leaves, sizes, None, least), limits.of_engine())
         if found.status != "optimal" or found.tree is None:
             return None
         tree = fitted(self.core, to_raw(self.core, self.features, found.tree))
@@ -293,21 +293,12 @@ class RegressionSearch:
         return self.stage.rest.columns is None and self.stage.rest.leaves >= 0
 
     def _asked(self, leaves: int, upper: Fraction | None) -> engine.NumberAnswer:
-        """The engine's answer: of the search for vectors of outputs, or by scans for a number."""
+        """The engine's answer."""
         limits = self.limits.of_engine(gap=len(self.core.objective) == 1)
         start = self._start(leaves)
         most = None if upper is None else float((upper - self._rest(0)) / self.unit)
-        if self.vectors:
-            return engine.solve_outputs(
-                self._of_vectors(leaves),
-                limits,
-                leaf_rows=least_leaf_rows(self.core),
-                start=start,
-                upper_bound=most,
-                progress=self._progress,
-            )
-        return engine.solve_regression(
-            self._of_numbers(leaves),
+        return engine.solve_numbers(
+            self._problem(leaves),
             limits,
             start=start,
             upper_bound=most,
@@ -317,10 +308,7 @@ class RegressionSearch:
     def unpacked(self, told: Packed) -> RawTree:
         """The tree of a plan that this search told, with outputs."""
         assert isinstance(told.held, engine.Plan), "as `_progress` has it"
-        if self.vectors:
-            found = engine.finish_outputs(self._of_vectors(), told.held)
-        else:
-            found = engine.finish_regression(self._of_numbers(), told.held)
+        found = engine.finish_numbers(self._problem(), told.held)
         assert found.tree is not None, "a plan is that of a tree"
         return fitted(self.core, to_raw(self.core, self.features, found.tree))
 
@@ -330,38 +318,31 @@ class RegressionSearch:
         assert self.core.targets is not None
         return feasible_set(self.core) or anything(self.core.targets.shape[1])
 
-    def _of_vectors(self, leaves: int | None = None) -> engine.OutputProblem:
+    def _problem(self, leaves: int | None = None) -> engine.NumberProblem:
+        rules, model = self.native_rules, self.native_model
+        return self._under(leaves, rules, model, least_leaf_rows(self.core))
+
+    def _under(
+        self,
+        leaves: int | None,
+        rules: engine.NumberRules | None,
+        model: engine.NumberModel | None,
+        leaf_rows: int,
+    ) -> engine.NumberProblem:
         assert self.core.targets is not None
-        return engine.OutputProblem(
+        return engine.NumberProblem(
             self.features.table(),
             np.ascontiguousarray(self.core.targets),
-            target_weights(self.core),
-            self._space.native,
             self.depth,
+            factors=target_weights(self.core),
+            space=self._space.native,
             weights=self.weights,
             loss=self.stage.loss.kind,
             max_leaves=leaves,
             leaf_price=float(self._price() / self.unit),
-            rules=self.native_rules,
-            model=self.native_model,
-        )
-
-    def _of_numbers(self, leaves: int | None = None) -> engine.RegressionProblem:
-        return self._numbers(leaves, self.native_rules if self.scanned else None)
-
-    def _numbers(
-        self, leaves: int | None, rules: engine.NumberRules | None
-    ) -> engine.RegressionProblem:
-        return engine.RegressionProblem(
-            self.features.table(),
-            self.target,
-            self.depth,
-            weights=self.weights,
-            max_leaves=leaves,
-            leaf_price=float(self._price() / self.unit),
-            loss=self.stage.loss.kind,
+            leaf_rows=leaf_rows,
             rules=rules,
-            leaf_rows=1 if rules is None else least_leaf_rows(self.core),
+            model=model,
         )
 
     def _start(self, leaves: int) -> engine.Tree | None:

@@ -115,12 +115,12 @@ class OutputGrowth(RegressionGrowth):
         assert self.core.targets is not None
         growth = self.growth
         price = growth.leaf_penalty if leaf == growth.leaf else growth.split_penalty
-        problem = engine.OutputProblem(
+        problem = engine.NumberProblem(
             table,
             np.ascontiguousarray(self.core.targets[rows]),
-            self.factors,
-            self.found.native,
             depth,
+            factors=self.factors,
+            space=self.found.native,
             weights=None if self.unequal is None else self.unequal[rows],
             loss=self.kind,
             max_leaves=leaves,

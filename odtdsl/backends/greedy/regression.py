@@ -184,15 +184,15 @@ class RegressionGrowth:
         self, node: Node, ranks: list[IntArray], allowed: list[BoolArray], depth: int
     ) -> Root | None:
         """The root of the best tree of a depth; None where the search was stopped before one."""
-        problem = engine.RegressionProblem(
+        problem = engine.NumberProblem(
             table_of(ranks, allowed),
-            self.target[node.rows],
+            self.target[node.rows, None],
             depth,
             weights=self.weights[node.rows],
             loss=self.kind,
         )
         limits = engine.Limits(interrupted=self.incumbent.stopped)
-        found = engine.solve_regression(problem, limits)
+        found = engine.solve_numbers(problem, limits)
         if found.tree is None or found.objective is None:
             return None
         return Root.of(found.tree, found.objective)
@@ -243,14 +243,14 @@ class RegressionGrowth:
 
     def _loss(self, rows: IntArray) -> float:
         """The least sum of losses of one leaf with these rows."""
-        problem = engine.RegressionProblem(
+        problem = engine.NumberProblem(
             no_tests(len(rows)),
-            self.target[rows],
+            self.target[rows, None],
             0,
             weights=self.weights[rows],
             loss=self.kind,
         )
-        found = engine.solve_regression(problem, engine.Limits())
+        found = engine.solve_numbers(problem, engine.Limits())
         assert found.objective is not None, "nothing stops the search for a leaf"
         return found.objective
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "odt/problem.hpp"
@@ -30,17 +32,25 @@ struct ArenaNode {
   double threshold;
 };
 
-class Front {
+// What of sub-trees is compared: whether their weighted sums are, of their components these; facts
+// of `wanted` are better set, facts of `unwanted` better clear.
+struct FrontOrder {
+  std::vector<std::size_t> components;
+  std::uint64_t wanted = 0, unwanted = 0;
+  bool value = true;
+};
+
+// `kValue` is the member of an entry that has its weighted sum.
+template <class Entry, auto kValue>
+class FrontOf {
  public:
-  // Facts of `wanted` are better set, facts of `unwanted` better clear; of the components,
-  // `compared` count. Where what is around a sub-tree may yet set facts of `open`, only one that
-  // has them set already makes another one superfluous.
-  void clear(std::size_t components, const std::vector<std::size_t>& compared, std::uint64_t wanted,
-             std::uint64_t unwanted, std::uint64_t open = 0) {
+  using Number = std::decay_t<decltype(std::declval<Entry>().*kValue)>;
+
+  // Where what is around a sub-tree may yet set facts of `open`, only one that has them set already
+  // makes another one superfluous.
+  void clear(std::size_t components, const FrontOrder& order, std::uint64_t open = 0) {
     components_ = components;
-    compared_ = &compared;
-    wanted_ = wanted | open;
-    unwanted_ = unwanted;
+    order_ = &order;
     open_ = open;
     entries_.clear();
     pool_.clear();
@@ -48,31 +58,37 @@ class Front {
   }
   const std::vector<Entry>& entries() const { return entries_; }
   std::vector<Entry>& entries() { return entries_; }
-  const Loss* components(const Entry& e) const { return pool_.data() + e.at * components_; }
+  const Number* components(const Entry& e) const { return pool_.data() + e.at * components_; }
   bool empty() const { return entries_.empty(); }
+  Number least(Number none) const { return empty() ? none : entries_.front().*kValue; }
   std::size_t bytes() const {
-    return entries_.size() * sizeof(Entry) + pool_.size() * sizeof(Loss);
+    return sizeof(*this) + entries_.size() * sizeof(Entry) + pool_.size() * sizeof(Number);
   }
 
   // Whether an entry of these facts and components would be of no use.
-  bool covers(Loss weighted, std::uint64_t facts, const Loss* values) const {
-    for (std::size_t i = 0; i < entries_.size() && entries_[i].weighted <= weighted; ++i)
-      if (dominates(entries_[i].facts, components(entries_[i]), facts, values)) return true;
+  bool covers(const Entry& e, const Number* values) const {
+    for (const Entry& one : entries_) {
+      if (order_->value && one.*kValue > e.*kValue) return false;
+      if (dominates(one.facts, components(one), e.facts, values)) return true;
+    }
     return false;
   }
 
   // True if the entry stays. `values` are its components.
-  bool offer(Entry e, const Loss* values) {
-    // What dominates has no larger weighted sum.
-    std::size_t i = 0;
-    for (; i < entries_.size() && entries_[i].weighted <= e.weighted; ++i)
-      if (dominates(entries_[i].facts, components(entries_[i]), e.facts, values)) return false;
-    std::size_t keep = i;
-    for (std::size_t j = i; j < entries_.size(); ++j) {
-      if (dominates(e.facts, values, entries_[j].facts, components(entries_[j])))
-        free_.push_back(entries_[j].at);
-      else
-        entries_[keep++] = entries_[j];
+  bool offer(Entry e, const Number* values) {
+    if (covers(e, values)) return false;
+    std::size_t place = 0;
+    while (place < entries_.size() && entries_[place].*kValue <= e.*kValue) ++place;
+    // What is dominated has no smaller weighted sum, where these are compared.
+    const std::size_t from = order_->value ? place : 0;
+    std::size_t keep = from, before = 0;
+    for (std::size_t i = from; i < entries_.size(); ++i) {
+      if (dominates(e.facts, values, entries_[i].facts, components(entries_[i]))) {
+        free_.push_back(entries_[i].at);
+        before += i < place;
+      } else {
+        entries_[keep++] = entries_[i];
+      }
     }
     entries_.resize(keep);
     if (free_.empty()) {
@@ -85,24 +101,27 @@ class Front {
       std::copy(values, values + components_,
                 pool_.begin() + static_cast<std::ptrdiff_t>(e.at * components_));
     }
-    entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(i), e);
+    entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(place - before), e);
     return true;
   }
 
  private:
-  bool dominates(std::uint64_t a, const Loss* x, std::uint64_t b, const Loss* y) const {
-    if ((b & wanted_ & ~a) || (a & unwanted_ & ~b) || (open_ & ~a)) return false;
-    for (std::size_t k : *compared_)
+  // Of the one whose weighted sum is no larger, where these are compared.
+  bool dominates(std::uint64_t a, const Number* x, std::uint64_t b, const Number* y) const {
+    if ((b & order_->wanted & ~a) || (a & order_->unwanted & ~b) || (open_ & ~a)) return false;
+    for (std::size_t k : order_->components)
       if (x[k] > y[k]) return false;
     return true;
   }
 
   std::size_t components_ = 0;
-  const std::vector<std::size_t>* compared_ = nullptr;
-  std::uint64_t wanted_ = 0, unwanted_ = 0, open_ = 0;
+  const FrontOrder* order_ = nullptr;
+  std::uint64_t open_ = 0;
   std::vector<Entry> entries_;
-  std::vector<Loss> pool_;
+  std::vector<Number> pool_;
   std::vector<std::uint32_t> free_;
 };
+
+using Front = FrontOf<Entry, &Entry::weighted>;
 
 }  // namespace odt

@@ -14,7 +14,7 @@
 
 namespace odt {
 
-struct OutputProblem;
+struct NumberProblem;
 class OutputLeaf;
 
 enum class MeasuredLoss { squared, absolute, poisson };
@@ -71,12 +71,12 @@ struct NumberModel {
 };
 
 // Refuses a model whose parts do not fit together (std::invalid_argument).
-void check(const NumberModel& model, const OutputProblem& problem);
+void check(const NumberModel& model, const NumberProblem& problem);
 
 // Components and facts of leaves and splits on a problem's rows.
 class NumberParts {
  public:
-  explicit NumberParts(const OutputProblem& problem);
+  explicit NumberParts(const NumberProblem& problem);
   ~NumberParts();
 
   // The output of a leaf under the objective and the rules on outputs.
@@ -99,7 +99,7 @@ class NumberParts {
                     const std::vector<std::uint32_t>& rows, std::vector<double>& out);
   double lost(const NumberMeasure& measure, const std::vector<double>& output) const;
 
-  const OutputProblem& problem_;
+  const NumberProblem& problem_;
   const NumberModel& model_;
   std::unique_ptr<OutputLeaf> outputs_;  // where losses are measured, or leaves compared
   std::vector<std::uint32_t> rows_;

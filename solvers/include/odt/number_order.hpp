@@ -11,7 +11,7 @@ namespace odt {
 
 class NumberOrder {
  public:
-  NumberOrder(const OutputProblem& problem, NumberParts& parts);
+  NumberOrder(const NumberProblem& problem, NumberParts& parts);
   // The facts that leaves in the wrong order set.
   std::uint64_t facts(const Plan& plan, const std::vector<std::uint32_t>& rows);
 
@@ -19,7 +19,7 @@ class NumberOrder {
   int add(const Plan& plan, std::size_t at, int level, const std::vector<std::uint32_t>& rows,
           std::uint64_t& found);
 
-  const OutputProblem& problem_;
+  const NumberProblem& problem_;
   NumberParts& parts_;
   std::vector<double> outputs_;  // [leaf * targets + target]
   std::vector<ArenaNode> arena_;

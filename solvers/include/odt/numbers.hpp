@@ -38,8 +38,7 @@ struct NumberRows {
   OutputGains* gains = nullptr;
 
   explicit NumberRows(const RegressionData& data);
-  NumberRows(const OutputRows& data, OutputValues& values, OutputGains& gains,
-             std::size_t least_rows);
+  NumberRows(const OutputRows& data, OutputValues& values, OutputGains& gains);
   // Whether cuts are told what they truly lose.
   bool exact() const { return (!ruled || gains != nullptr) && rules->leaf_conditions.empty(); }
   std::uint32_t rank(std::size_t f, std::uint32_t row) const {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "odt/control.hpp"
-#include "odt/regression.hpp"
+#include "odt/number_problem.hpp"
 
 namespace odt {
 
@@ -19,8 +19,7 @@ namespace odt {
 // alone.
 class RealStory {
  public:
-  RealStory(Control& control, const RegressionOptions& options,
-            std::vector<RealIncumbent>& timeline)
+  RealStory(Control& control, const NumberOptions& options, std::vector<RealIncumbent>& timeline)
       : control_(control), options_(options), timeline_(timeline) {}
   ~RealStory() { control_.tell_soon(nullptr); }
 
@@ -49,7 +48,7 @@ class RealStory {
   RealIncumbent now() const { return {control_.seconds(), value_, std::min(bound_, value_)}; }
 
   Control& control_;
-  const RegressionOptions& options_;
+  const NumberOptions& options_;
   std::vector<RealIncumbent>& timeline_;
   std::mutex telling_;
   double value_ = std::numeric_limits<double>::infinity(),
@@ -61,7 +60,7 @@ class RealStory {
 class NumberBeside {
  public:
   // `medians`: the losses are absolute, of which less is looked at in a second.
-  NumberBeside(Control& control, const RegressionOptions& options, int depth, bool medians)
+  NumberBeside(Control& control, const NumberOptions& options, int depth, bool medians)
       : shared(std::numeric_limits<double>::infinity()),
         control_(control),
         options_(options),
@@ -71,12 +70,12 @@ class NumberBeside {
   ~NumberBeside() { finish(); }
 
   // Whether trees are grown before a proof. Of depth one the best is as soon known.
-  static bool grows(const RegressionOptions& options, int depth) {
+  static bool grows(const NumberOptions& options, int depth) {
     return options.beside && depth >= 2 &&
            options.upper_bound == std::numeric_limits<double>::infinity();
   }
   // Trees of depth two are proven too soon.
-  static bool suits(const RegressionOptions& options, int depth) {
+  static bool suits(const NumberOptions& options, int depth) {
     return grows(options, depth) && depth >= 3;
   }
 
@@ -124,7 +123,7 @@ class NumberBeside {
       3;  // the anytime search does so much more work in a second
 
   Control& control_;
-  const RegressionOptions& options_;
+  const NumberOptions& options_;
   const std::uint64_t alone_;  // a proof of depth five is seldom soon
   Turns turns_;
   std::thread other_;

@@ -53,6 +53,8 @@ struct OutputSet {
   std::vector<double> step;  // per target: outputs are multiples of it; 0: any. Ends of bounds and
                              // gaps are multiples too.
   std::vector<OutputPiece> pieces;
+
+  static OutputSet all(std::size_t targets);
 };
 
 struct OutputBox {

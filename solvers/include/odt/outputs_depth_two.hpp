@@ -11,7 +11,7 @@ namespace odt {
 
 class OutputDepthTwo {
  public:
-  OutputDepthTwo(const OutputRows& data, Control& control, std::size_t leaf_rows);
+  OutputDepthTwo(const OutputRows& data, Control& control);
   ~OutputDepthTwo();
 
   // Whether trees of this shape behind a path in a state are told on so many rows.

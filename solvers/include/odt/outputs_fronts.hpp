@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "odt/front.hpp"
 #include "odt/monotone.hpp"
 #include "odt/outputs_lane.hpp"
 #include "odt/outputs_triples.hpp"
@@ -27,52 +28,15 @@ struct NumberEntry {
   std::uint32_t at = 0;  // its components in the pool
 };
 
-class NumberFront {
- public:
-  // What of sub-trees is compared.
-  struct Order {
-    std::vector<std::size_t> components;
-    std::uint64_t wanted = 0, unwanted = 0;  // facts that are better set (clear)
-    bool value = true;
-  };
-  // Where what is around a sub-tree may yet set facts of `open`, only one that has them set already
-  // makes another one superfluous.
-  explicit NumberFront(std::size_t components, std::uint64_t open = 0)
-      : components_(components), open_(open) {}
-  void clear() {
-    entries_.clear();
-    pool_.clear();
-  }
-  bool empty() const { return entries_.empty(); }
-  const std::vector<NumberEntry>& entries() const { return entries_; }
-  std::vector<NumberEntry>& entries() { return entries_; }
-  const double* values(const NumberEntry& e) const { return pool_.data() + e.at * components_; }
-  double least() const { return entries_.empty() ? kUnbounded : entries_.front().value; }
-  std::size_t bytes() const {
-    return sizeof(*this) + entries_.size() * sizeof(NumberEntry) + pool_.size() * sizeof(double);
-  }
-  // Whether an entry of these values would be of no use.
-  bool covers(const NumberEntry& e, const double* values, const Order& order) const;
-  // True if the entry stays; in the order of values.
-  bool offer(NumberEntry e, const double* values, const Order& order);
-
- private:
-  bool dominates(const NumberEntry& a, const double* x, const NumberEntry& b, const double* y,
-                 const Order& order) const;
-
-  std::size_t components_;
-  std::uint64_t open_;
-  std::vector<NumberEntry> entries_;
-  std::vector<double> pool_;
-};
+using NumberFront = FrontOf<NumberEntry, &NumberEntry::value>;
 
 class OutputFronts {
  public:
   // `found` hears of every better tree: its value (of the goal, where there is one), and it.
   // `by_first`: per feature, what trees lose at least above the floor that test it first; or none.
   using Found = std::function<void(double value, const Plan&)>;
-  OutputFronts(const OutputRows& data, OutputLane& lane, Control& control, std::size_t leaf_rows,
-               std::size_t memory, double tolerance, std::vector<double> by_first, Found found);
+  OutputFronts(const OutputRows& data, OutputLane& lane, Control& control, std::size_t memory,
+               double tolerance, std::vector<double> by_first, Found found);
 
   // All trees of a value below `budget` that are better than the best known one.
   void search(const OutputNode& root, const OutputAsk& ask, double budget);
@@ -249,7 +213,7 @@ class OutputFronts {
   Found found_;
   NumberParts parts_;
   RuleCheck check_;
-  NumberFront::Order order_;
+  FrontOrder order_;
   std::vector<double> slack_;  // per component: more is never within the rules
   std::vector<double>
       rounded_;  // per component: by how much sums over pairs may differ; empty: none

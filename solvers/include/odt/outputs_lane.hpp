@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "odt/number_frontier.hpp"
 #include "odt/outputs_depth_two.hpp"
 #include "odt/outputs_pairs.hpp"
 #include "odt/outputs_stumps.hpp"
@@ -33,55 +34,29 @@ struct OutputAnswer {
   Plan plan;
 };
 
-// The cuts of a node that are still open, as spans between known ones.
-class OutputFrontier {
+class OutputFrontier : public NumberFrontier<OutputFrontier> {
  public:
-  struct Span {
-    std::uint32_t feature, low, high;  // cuts strictly between these are open
-    std::uint32_t cut;                 // the next to solve
-    int leaves;                        // of the left side
-    double left, right;                // bounds of the sides
-    double both = 0;                   // and of both together
-    double bound() const { return std::max(left + right, both); }
-  };
-
   // `by_first`: what trees lose at least that begin with each feature; empty: unknown.
   OutputFrontier(const OutputRows& data, const OutputNode& node, const OutputAsk& ask,
-                 std::size_t leaf_rows, const std::vector<double>& by_first = {});
-  // The open cut of the least bound, if that is below `limit`.
-  bool pop(double limit, Span& span);
-  // What both sides of the span's cut lose at least.
-  void part(const Span& span, double left, double right);
-  double least_bound() const { return heap_.empty() ? kUnbounded : heap_.front().bound(); }
-  // What spans without a cut that leaves enough rows on both sides lose at least.
-  double dropped() const { return dropped_; }
-  std::size_t open() const { return heap_.size(); }
-  std::size_t cuts() const {  // of the open spans
-    std::size_t total = 0;
-    for (const Span& one : heap_) total += one.high - one.low - 1;
-    return total;
-  }
-  std::size_t place(const Span& span) const { return places_[span.feature][span.cut - 1]; }
+                 const std::vector<double>& by_first = {});
+  // Wide spans come first.
+  void enter(Span& span) const { span.order = -static_cast<double>(span.high - span.low); }
+  bool choose(Span& span) const;
+  std::size_t place(const Span& span) const { return places_[span.column][span.cut - 1]; }
 
  private:
-  static bool later(const Span& a, const Span& b);
-  bool choose(Span& span) const;
-  bool open(std::size_t feature, std::size_t place) const;
-  void push(const Span& span);
+  bool open_at(std::size_t feature, std::size_t place) const;
 
   const OutputRows& data_;
   const OutputNode& node_;
-  std::size_t level_, leaf_rows_;
+  std::size_t level_;
   bool strict_;
   std::vector<std::vector<std::uint32_t>> places_;  // per feature: rows left of each cut
-  std::vector<Span> heap_;
-  double dropped_ = kUnbounded;
 };
 
 class OutputLane {
  public:
-  OutputLane(const OutputRows& data, Control& control, std::size_t leaf_rows,
-             std::size_t cache_bytes, double tolerance);
+  OutputLane(const OutputRows& data, Control& control, std::size_t cache_bytes, double tolerance);
 
   // The best tree that loses less than `upper`.
   OutputAnswer solve(const OutputNode& node, const OutputAsk& ask, double upper);

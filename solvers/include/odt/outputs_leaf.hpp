@@ -1,38 +1,17 @@
-// Rows with output vectors, and the four ways of filling a leaf with an output.
+// The four ways of filling a leaf with an output.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "odt/loss_kind.hpp"
-#include "odt/number_model.hpp"
-#include "odt/number_rules.hpp"
-#include "odt/outputs.hpp"
-#include "odt/problem.hpp"
+#include "odt/number_problem.hpp"
 
 namespace odt {
 
 // The feasible output of least loss; of least loss plus price times violation; the row of least
 // loss that is feasible; the output of least loss, feasible or not.
 enum class OutputWay { optimal, relaxed, medoid, average };
-
-struct OutputProblem {
-  Problem base;                // ranks, distinct, allowed, depth, leaves; labels and classes unused
-  std::vector<double> target;  // [row * targets + target]
-  std::vector<double> weight;  // per row; empty: one each
-  std::vector<double> factor;  // per target: what its loss weighs
-  OutputLoss loss = OutputLoss::squared;
-  OutputSet set;
-  NumberRules rules;
-  NumberModel model;
-  double leaf_price = 0;
-  std::vector<std::int64_t> bounded;  // [row * minima + k]: each leaf needs these sums
-  std::vector<std::int64_t> minima;
-
-  std::size_t targets() const { return factor.size(); }
-  double weight_of(std::uint32_t row) const { return weight.empty() ? 1 : weight[row]; }
-};
 
 // Weight, weighted sums per target of what is relative to a centre, and the loss of the best free
 // output.
@@ -44,7 +23,7 @@ struct OutputSums {
 // Losses of sets of rows, filled in one way.
 class OutputLeaf {
  public:
-  OutputLeaf(const OutputProblem& problem, OutputWay way, double price);
+  OutputLeaf(const NumberProblem& problem, OutputWay way, double price);
 
   bool by_sums() const { return problem_.loss != OutputLoss::absolute; }
   // Sums of rows, row by row.
@@ -76,7 +55,7 @@ class OutputLeaf {
                 std::vector<double>& output);
   double lost_at(const std::vector<double>& mean, const double* y) const;
 
-  const OutputProblem& problem_;
+  const NumberProblem& problem_;
   OutputWay way_;
   OutputSolver solver_;
   SquaredLoss squared_;
@@ -104,6 +83,6 @@ struct GrownOutputs {
   std::uint64_t relaxations = 0, candidates = 0, evaluated = 0;
 };
 
-GrownOutputs grow_outputs(const OutputProblem& problem, const OutputGrowth& growth);
+GrownOutputs grow_outputs(const NumberProblem& problem, const OutputGrowth& growth);
 
 }  // namespace odt

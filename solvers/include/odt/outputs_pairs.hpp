@@ -21,7 +21,7 @@ class OutputPairs {
   friend class OutputTriples;
 
  public:
-  OutputPairs(const OutputRows& data, std::size_t leaf_rows);
+  explicit OutputPairs(const OutputRows& data);
 
   bool ready() const { return ready_; }
   // Whether all is known of what a path in a state, and those behind it, ask of leaves and splits.
@@ -151,7 +151,7 @@ class OutputPairs {
   double rule_sum(const std::vector<double>& all, std::size_t k) const { return all[sums_ + k]; }
 
  private:
-  void find_sizes(std::size_t leaf_rows, bool weightless);
+  void find_sizes(bool weightless);
   bool find_conditions();
   void find_alike();
   void add_columns(std::uint32_t feature);

@@ -14,8 +14,8 @@ namespace odt {
 constexpr std::size_t kWeight = 0, kFloor = 1, kOwn = 2, kTargets = 3;
 
 struct OutputRows {
-  const OutputProblem& problem;
-  std::size_t targets, width;  // width: entries of a row's sums
+  const NumberProblem& problem;
+  std::size_t targets, leaf_rows, width;  // width: entries of a row's sums
   std::vector<double> centre;
   std::vector<double> sum;  // [row][width]
   std::vector<std::uint64_t> hash;
@@ -23,7 +23,7 @@ struct OutputRows {
   std::vector<std::vector<std::uint32_t>> counts;  // per feature: allowed cuts below a rank
   std::vector<std::uint32_t> cell;                 // [feature][row]: allowed cuts below the row
 
-  OutputRows(const OutputProblem& problem, std::int32_t leaf_rows);
+  explicit OutputRows(const NumberProblem& problem);
   const NumberRules& rules() const { return problem.rules; }
   const double* of(std::uint32_t row) const { return sum.data() + row * width; }
   const std::uint32_t* cells(std::size_t f) const { return cell.data() + f * problem.base.rows; }

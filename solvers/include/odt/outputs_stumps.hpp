@@ -26,7 +26,7 @@ struct OutputStump {
 class OutputStumps {
  public:
   OutputStumps(const OutputRows& data, OutputValues& values, Control& control, Counters& counters,
-               std::size_t leaf_rows, double tolerance);
+               double tolerance);
 
   // Whether many cuts are valued at once; then values are exact whatever the upper bounds.
   bool at_once() const { return gains_.ready(); }

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "odt/regression.hpp"
+#include "odt/number_problem.hpp"
 #include "odt/row_path.hpp"
 
 namespace odt {
@@ -36,7 +36,7 @@ struct alignas(32) Moments {
 };
 
 struct RegressionData {
-  const RegressionProblem& problem;
+  const NumberProblem& problem;
   std::size_t points = 0;
   std::vector<Moments> point;      // targets are relative to their mean: differences, or ratios
   std::vector<double> target;      // s / w
@@ -56,7 +56,7 @@ struct RegressionData {
   bool weighed = true;
   double leaf_weight = 0;
 
-  explicit RegressionData(const RegressionProblem& problem);
+  explicit RegressionData(const NumberProblem& problem);
 
   const NumberRules& rules() const { return problem.rules; }
   // The state behind a split on a column; -1: it may not stand.

@@ -1,7 +1,5 @@
-// From a plan to a regression tree on the rows as given, and back.
+// What a plan of the search by scans leaves open.
 #pragma once
-
-#include <vector>
 
 #include "odt/control.hpp"
 #include "odt/plan.hpp"
@@ -9,18 +7,9 @@
 
 namespace odt {
 
-struct FinishedRegression {
-  Tree tree;
-  std::vector<double> output;  // per node: weighted mean or median of its rows
-  double value = 0;            // recounted, with leaf prices
-};
-
-// Finds the stumps of a plan, drops splits that part no rows or change no output. `root`: all
-// points, with columns.
-FinishedRegression finish(const RegressionData& data, const RegressionView& root, Control& control,
-                          const Plan& plan);
-
-// A given tree that keeps the limits; throws std::invalid_argument otherwise.
-Plan plan_of_tree(const RegressionProblem& problem, const Tree& tree);
+// A plan whose stumps are found, and whose splits all part the points. `root`: all points, with
+// columns.
+Plan resolved(const RegressionData& data, const RegressionView& root, Control& control,
+              const Plan& plan);
 
 }  // namespace odt

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "odt/control.hpp"
+#include "odt/number_frontier.hpp"
 #include "odt/plan.hpp"
 #include "odt/regression_scan.hpp"
 #include "odt/regression_view.hpp"
@@ -41,37 +42,23 @@ class RegressionCache {
   RowCache<SubProblem, Entry> entries_;
 };
 
-// The cuts of a node that are still open, as spans between known ones.
-class Frontier {
+class Frontier : public NumberFrontier<Frontier> {
  public:
-  struct Span {
-    std::uint32_t column, low, high;  // evaluated cuts, exclusive
-    std::uint32_t cut;                // the next to evaluate
-    int leaves;                       // of the side below the cut
-    double bound[2];  // below the low cut, beside the high cut: losses in relaxed states
-    double split;     // loss of the cut as a single split
-    double least() const { return bound[0] + bound[1]; }
-  };
-
   // `splits`: losses of single splits, as RegressionScan::stump leaves them.
   Frontier(const RegressionData& data, const RegressionView& view,
            const std::vector<double>& splits, RealAsk ask);
-  // The span of the least bound if it may hold something better than `limit`.
-  bool pop(double limit, Span& span);
-  // Losses in relaxed states (or lower bounds) below and beside the cut of `span` are known now.
-  void part(const Span& span, double below, double beside);
-  double least_bound() const;
+  void enter(Span& span) const {
+    span.cut = (span.low + span.high) / 2;
+    span.order = splits_[first_[span.column] + span.cut - 1];
+  }
+  bool choose(const Span&) const { return true; }
   RealAsk side(const Span& span, int k) const;
-  std::uint64_t pruned = 0;
 
  private:
-  void push(Span span);
-  static bool later(const Span& a, const Span& b);
   const std::vector<double> splits_;
   Shape shape_;
   std::vector<int> state_;          // behind a split on a column
   std::vector<std::size_t> first_;  // of a column in splits_
-  std::vector<Span> heap_;
 };
 
 class RegressionSearch {

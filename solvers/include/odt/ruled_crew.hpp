@@ -72,8 +72,8 @@ class RuledCrew {
       me.enter(view, 0, state);
     }
     Front none;
-    none.clear(me.w_.components, me.w_.compared, me.w_.wanted, me.w_.unwanted,
-               me.monotone_ ? me.monotone_->facts_above(0) & me.w_.wanted : 0);
+    none.clear(me.w_.components, me.w_.order,
+               me.monotone_ ? me.monotone_->facts_above(0) & me.w_.order.wanted : 0);
     RuledSearch::Column column;
     std::size_t begun = view.features();
     bool may_split = false;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "odt/front.hpp"
 #include "odt/ruled.hpp"
 
 namespace odt {
@@ -64,12 +65,12 @@ class Weights {
       negative;  // per depth: what prices below zero may take off the free loss of a sub-tree
   std::vector<Loss>
       slack;  // per compared component with a bound of its own: above the least that the rows allow
-  std::uint64_t wanted = 0, unwanted = 0, forbidden = 0;
+  FrontOrder order;  // of sub-trees
+  std::uint64_t forbidden = 0;
   bool deletion = false;  // the deletion bound holds for trees under rules
   bool subset = false;    // the subset bound too
   bool single =
       false;  // one component compared, no facts: the best sub-tree is the only one of use
-  std::vector<std::size_t> compared;
   std::vector<std::vector<std::vector<std::uint32_t>>> allowed_upto;  // per level and feature
   Problem free;  // least weighted sum of all trees, in grains
   // The same with what tests cost, in grains of its own; no rows where they cost nothing. Made when

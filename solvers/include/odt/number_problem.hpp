@@ -1,4 +1,5 @@
-// Optimal regression trees: squared or absolute error, or deviance, one target.
+// Optimal trees of numbers, one or several: squared or absolute error or Poisson deviance, every
+// leaf's output in a feasible set.
 //
 // Losses are floating-point numbers: a tree is called optimal when no other is better by more than
 // 1e-9 of the loss of a single leaf.
@@ -10,25 +11,35 @@
 #include <vector>
 
 #include "odt/loss_kind.hpp"
+#include "odt/number_model.hpp"
 #include "odt/number_rules.hpp"
+#include "odt/outputs.hpp"
 #include "odt/problem.hpp"
 
 namespace odt {
 
-struct RegressionProblem {
-  Problem base;  // ranks, distinct, allowed, depth, leaves; labels and classes unused
-  std::vector<double> target;
-  std::vector<double> weight;  // empty: one each
-  double leaf_price = 0;
+struct NumberProblem {
+  Problem base;                // ranks, distinct, allowed, depth, leaves; labels and classes unused
+  std::vector<double> target;  // [row * targets + target]
+  std::vector<double> weight;  // per row; empty: one each
+  std::vector<double> factor{1};  // per target: what its loss weighs
   OutputLoss loss = OutputLoss::squared;
-  NumberRules rules;  // on paths, and on how much of one sum leaves and splits hold at least
-  std::int32_t leaf_rows = 1;  // that each leaf must hold; more than one: the states of the rules
-                               // relax to others
+  OutputSet set = OutputSet::all(1);
+  NumberRules rules;
+  NumberModel model;
+  double leaf_price = 0;
+  std::int32_t leaf_rows = 1;         // that each leaf must hold
+  std::vector<std::int64_t> bounded;  // [row * minima + k]: each leaf needs these sums, where trees
+  std::vector<std::int64_t> minima;   // are grown
+
+  std::size_t targets() const { return factor.size(); }
+  double weight_of(std::uint32_t row) const { return weight.empty() ? 1 : weight[row]; }
+  bool absolute() const { return loss == OutputLoss::absolute; }
+  bool poisson() const { return loss == OutputLoss::poisson; }
+  // Whether leaves or splits must hold so much.
   bool sized() const {
     return leaf_rows > 1 || !rules.leaf_conditions.empty() || !rules.split_conditions.empty();
   }
-  bool absolute() const { return loss == OutputLoss::absolute; }
-  bool poisson() const { return loss == OutputLoss::poisson; }
 };
 
 struct RealIncumbent {
@@ -37,7 +48,7 @@ struct RealIncumbent {
   double bound;
 };
 
-struct RegressionOptions {
+struct NumberOptions {
   double time_limit = -1;        // seconds; negative: none
   std::uint64_t work_limit = 0;  // of the work that is polled; 0: none
   double absolute_gap = 0;
@@ -54,13 +65,16 @@ struct RegressionOptions {
   Tree start;
   std::function<void(const RealIncumbent&, const Found&)> progress;
   std::function<bool()> interrupted;
+  // Per feature: no tree whose first split tests it loses less, whatever the rules. Empty: unknown.
+  std::vector<double> by_first;
+  bool vectors = false;  // the search for vectors, also where scans would do
 };
 
-struct RegressionResult {
+struct NumberResult {
   Status status = Status::unknown;
   double value = 0, bound = 0;
   Tree tree;
-  std::vector<double> output;  // per node of the tree
+  std::vector<double> output;  // [node * targets + target]
   Counters counters;
   std::vector<RealIncumbent> timeline;
   double seconds = 0;
@@ -69,9 +83,10 @@ struct RegressionResult {
   std::vector<double> by_first;
 };
 
-RegressionResult solve_regression(const RegressionProblem& problem,
-                                  const RegressionOptions& options);
+// One number without rules on outputs or on the whole tree is solved by scans, all else by the
+// search for vectors.
+NumberResult solve_numbers(const NumberProblem& problem, const NumberOptions& options);
 // The tree of a plan that the search told.
-RegressionResult finished(const RegressionProblem& problem, const Plan& plan);
+NumberResult finished(const NumberProblem& problem, const Plan& plan);
 
 }  // namespace odt
