@@ -47,6 +47,21 @@ def moved(core: Core, start: RawDiagram | None, patience: int = 60) -> Unrolled:
     return trees
 
 
+def test_moves_go_on_by_way_of_worse_diagrams() -> None:
+    """After 150 moves without gain; also nodes that no row comes to are met, and changed."""
+    better = 0
+    for seed in range(scaled(200, least=20)):
+        rng = random.Random(f"far moves {seed}")
+        widths, price = rng.choice(("1, 2, 2, 2, 2, 2", "1, 2, 4, 4")), rng.choice(PRICES)
+        core = core_of(rng, 40, widths, price)
+        short, long = moved(core, None, patience=150), moved(core, None, patience=1500)
+        assert short.value is not None
+        assert long.value is not None
+        assert long.value <= short.value, seed
+        better += long.value < short.value
+    assert better > SCALE
+
+
 def test_moves_tell_true_values_and_mostly_find_the_best() -> None:
     seen: Counter[str] = Counter()
     for seed in range(scaled(150)):

@@ -139,7 +139,7 @@ def test_one_step_after_the_other_until_one_proves_it(monkeypatch: pytest.Monkey
     assert list(result.steps) == planned[:4]
     assert result.by == ", then ".join(planned[1:4])
     assert (result.status, result.objective, result.backend) == ("optimal", Fraction(3, 2), "exact")
-    monkeypatch.setattr(Layered, "bound", lambda self, deadline: 0)
+    monkeypatch.setattr(Layered, "bound", lambda *_: 0)
     result = odtdsl.solve(text, frame=SHAPES)
     assert list(result.steps) == planned
     assert result.steps[-1] == f"{result.backend} on what is left open"

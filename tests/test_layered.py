@@ -220,7 +220,7 @@ def test_one_cut_is_best_of_all_features() -> None:
     for seed in range(scaled(3_000)):
         rng = np.random.default_rng(seed)
         rows, features = int(rng.choice([1, 2, 5, 30, 64, 65, 129, 300])), int(rng.integers(1, 19))
-        labels = int(rng.choice([2, 2, 2, 3]))
+        labels = int(rng.choice([2, 2, 2, 3, 5, 6]))
         distinct = rng.integers(1, 9, features).astype(np.uint32)
         ranks = np.array([rng.integers(0, n, rows) for n in distinct], dtype=np.uint32)
         allowed = [None if rng.random() < 0.5 else rng.random(n) < 0.6 for n in distinct]
@@ -244,6 +244,9 @@ def test_one_cut_is_best_of_all_features() -> None:
     assert min(seen.values()) > 20 * SCALE
 
 
+LABELS = (2, 2, 2, 2, 3, 4, 5, 6)
+
+
 def drawn(rng: Any, rows: int, features: int, most: int, labels: int) -> tuple[Any, ...]:
     """Ranks, how many there are of each feature, where cuts are allowed, and losses."""
     distinct = rng.integers(1, most, features).astype(np.uint32)
@@ -260,14 +263,15 @@ def drawn(rng: Any, rows: int, features: int, most: int, labels: int) -> tuple[A
 
 
 def test_trees_below_a_shape_lose_as_little_as_all_of_them() -> None:
-    """One, two and four words of rows; also sums that leave a byte, where it does without."""
+    """One, two and four words of rows; also sums that leave a byte, rows that are several, and
+    more labels and rows than the lanes take."""
     seen: Counter[tuple[int, ...]] = Counter()
     shapes_ = ((1, 2), (1, 1), (1, 2, 2), (1, 1, 1), (1, 2, 1), (1, 1, 2))
     for seed in range(scaled(2_000)):
         rng = np.random.default_rng(seed)
-        rows = int(rng.choice([3, 6, 9, 12, 70, 150]))
+        rows, labels = int(rng.choice([3, 6, 9, 12, 70, 150, 230])), int(rng.choice(LABELS))
         ranks, distinct, allowed, losses = drawn(
-            rng, rows, int(rng.integers(1, 5)), 4 if rows > 20 else 9, 2 + (seed % 7 == 0)
+            rng, rows, int(rng.integers(1, 5)), 4 if rows > 20 else 9, labels
         )
         shape = shapes_[seed % len(shapes_)]
         least = Shapes(ranks, losses, allowed).trees(shape)
@@ -286,7 +290,7 @@ def test_diagrams_of_a_shape_lose_as_little_as_all_of_them() -> None:
     shapes_ = ((1, 2, 1), (1, 2, 2), (1, 1, 2, 1), (1, 2, 1, 1))
     for seed in range(scaled(200)):
         rng = np.random.default_rng(seed)
-        ranks, distinct, allowed, losses = drawn(rng, 9, 1 + seed % 2, 10, 2 + (seed % 5 == 0))
+        ranks, distinct, allowed, losses = drawn(rng, 9, 1 + seed % 2, 10, LABELS[seed % 8])
         shape = shapes_[seed % len(shapes_)]
         least = Shapes(ranks, losses, allowed).diagrams(shape)
         table = _engine.RankTable(ranks, distinct, allowed)

@@ -335,6 +335,7 @@ void DiagramMoves::fill() {
 // Another test: of a feature at random, the best of a part of the rows, or a shifted cut.
 void DiagramMoves::retest(std::size_t layer, std::size_t node) {
   const Rows& rows = rows_[layer][node];
+  if (rows.empty()) return;
   LayeredNode& n = layers_[layer][node];
   if (dice_.real() < 0.5) {
     const std::size_t f = static_cast<std::size_t>(n.feature);
@@ -424,17 +425,26 @@ void DiagramMoves::kick() {
   settle();
 }
 
-// Whether the diagram as it is takes the place of one of value `now`; else that one comes back.
-bool DiagramMoves::consider(const Layers& before, Loss now) {
+// Whether the diagram as it is takes the place of `before`, as it loses at most `most`; else that
+// one comes back.
+bool DiagramMoves::consider(const Layers& before, Loss most) {
   const Loss value = worth();
   const bool asked = value < best_ || picky_;
-  if (value > now || (asked && !judge_(value, layers_))) {
+  if (value > most || (asked && !judge_(value, layers_))) {
     layers_ = before;
     measure();
     return false;
   }
   best_ = std::min(best_, value);
-  return value < now;
+  return true;
+}
+
+// How much worse than the best the next diagram may be: nothing, until it seems that no single move
+// makes it better.
+Loss DiagramMoves::slack(std::uint64_t idle, Loss best) {
+  if (idle < kSettled) return 0;
+  const Loss step = std::max({price_, *std::max_element(most_.begin(), most_.end()), best >> 8});
+  return static_cast<Loss>(dice_.real() * 3 * static_cast<double>(step));
 }
 
 void DiagramMoves::run(const Layers& start, Loss upper, std::uint64_t patience) {
@@ -442,22 +452,27 @@ void DiagramMoves::run(const Layers& start, Loss upper, std::uint64_t patience) 
   measure();
   const Layers given = layers_;
   best_ = upper;
-  Loss now = start.empty() ? kInfinite : worth();
+  Loss best = start.empty() ? kInfinite : worth();  // of what follows here
   settle();
   fill();
   settle();
-  if (consider(given, now)) now = worth();
+  if (consider(given, best)) best = worth();
+  Layers kept = layers_;
   for (std::uint64_t idle = 0; patience == 0 || idle < patience;) {
     const Layers before = layers_;
     ++moves_;
     kick();
     tidy();
     measure();
-    if (consider(before, now)) {
-      now = worth();
-      idle = 0;
-    } else {
-      ++idle;
+    const bool moved = consider(before, best + slack(idle, best));
+    const Loss value = moved ? worth() : kInfinite;
+    idle = value < best ? 0 : idle + 1;
+    if (value <= best) {
+      best = value;
+      kept = layers_;
+    } else if (idle % kReturn == 0) {
+      layers_ = kept;
+      measure();
     }
     control_.check();
   }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
 from odtdsl.backends.base import Limits, Objection, RawAnswer, Report
-from odtdsl.backends.exact.layered_diagrams import Layered
+from odtdsl.backends.exact.layered_diagrams import Layered, takes_rows
 from odtdsl.backends.exact.lowering import about_objective, size_of
 from odtdsl.backends.exact.moves import PATIENCE, Moves
 from odtdsl.backends.exact.unrolled import TreeSolver, Unrolled, as_trees
@@ -37,10 +38,13 @@ STEPS = (
 
 STEPS_BEFORE_ANOTHER = (
     *STEPS[:2],
-    replace(STEPS[2], share=0.75, improves=True),
+    replace(STEPS[2], share=0.9, improves=True),
     replace(STEPS[3], share=0.8),
 )
 """The same where another back end takes what is left open, and may be the first to find any."""
+
+TREES_BEFORE_SHAPES = 1 / 3
+"""Of the time of trees, what they take where shapes can close what they leave open."""
 
 
 def diagram_objections(core: Core) -> Iterator[Objection]:
@@ -136,6 +140,9 @@ class DiagramSearch:
 
     def by_trees(self, deadline: float | None) -> RawAnswer:
         """The best tree that is a diagram, and the bound by the trees that diagrams unroll to."""
+        if deadline is not None and takes_rows(self.trees):
+            now = time.monotonic()
+            deadline = now + TREES_BEFORE_SHAPES * (deadline - now)
         self.trees.limits = replace(self.trees.limits, deadline=deadline)
         self.bound = max(self.bound, self.trees.bound())
         return self.trees.answer(self.bound)
@@ -143,8 +150,12 @@ class DiagramSearch:
     def by_shapes(self, deadline: float | None) -> RawAnswer:
         """The shapes that trees leave open."""
         self.shapes = Layered(self.trees)
-        self.bound = max(self.bound, self.shapes.bound(deadline))
+        self.bound = max(self.bound, self.shapes.bound(deadline, self._wander))
         return self.trees.answer(self.bound)
+
+    def _wander(self, deadline: float) -> None:
+        """More moves, until the deadline."""
+        self.by_moves(deadline, patience=0)
 
 
 ORIGIN = Origin(rule="objective")

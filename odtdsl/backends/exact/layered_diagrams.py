@@ -39,7 +39,13 @@ MOST_LAYERS = 30
 EFFORTS = tuple(10_000_000 * 4**k for k in range(12))
 """Rows visited for a shape, round by round: the first takes less than a second."""
 
-UNLIMITED = 20_000_000_000
+EASY = 1.0
+"""Seconds after which better diagrams are looked for, as each closes shapes."""
+
+WANDERING = 0.05
+"""Of the time that is left then, what that takes."""
+
+UNLIMITED = 200_000_000_000
 """Rows visited times features, in all, where no time is given: a minute or two."""
 
 
@@ -54,6 +60,14 @@ def shapes(widths: Shape, splits: int) -> Iterator[Shape]:
             if len(shape) < len(widths)
             for nodes in range(1, min(widths[len(shape)], 2 * shape[-1], splits - sum(shape)) + 1)
         ]
+
+
+def takes_rows(trees: Unrolled) -> bool:
+    """Whether the search takes tables of so many rows and labels."""
+    output = trees.measure.output
+    if output is None or output.shape[1] > engine.most_layered_labels:
+        return False
+    return int(kinds_of_rows(trees.features.ranks).max()) < engine.most_layered_rows
 
 
 def copies_of(shape: Shape) -> int:
@@ -92,13 +106,11 @@ class Layered:
         """The search over rows that tests tell apart; None where it does not take them."""
         trees = self.trees
         output = trees.measure.output
-        if output is None or output.shape[1] > engine.most_layered_labels:
+        if output is None or not takes_rows(trees):
             return None
         above = output - output.min(axis=1, keepdims=True)
         kinds = kinds_of_rows(trees.features.ranks)
         _, one_of = np.unique(kinds, return_index=True)
-        if len(one_of) > engine.most_layered_rows:
-            return None
         ranks = trees.features.ranks[:, one_of]
         losses = np.zeros((len(one_of), above.shape[1]), dtype=np.int64)
         np.add.at(losses, kinds, above)
@@ -122,8 +134,11 @@ class Layered:
             for level in range(deepest)
         )
 
-    def bound(self, deadline: float | None) -> int:
-        """A bound on all diagrams; what is found is offered. Each thread searches a shape."""
+    def bound(self, deadline: float | None, wander: Callable[[float], None] | None = None) -> int:
+        """A bound on all diagrams; what is found is offered. Each thread searches a shape.
+
+        `wander` looks for better diagrams until a deadline; it is asked once, unless this is easy.
+        """
         if self.search is None:
             return self._least()
         most = self.trees.limits.threads
@@ -131,12 +146,16 @@ class Layered:
         todo: list[Turn] = [(0, (-sum(s), self.bounds[s]), s) for s in self.open()]
         heapify(todo)
         spent = 0
+        hard = time.monotonic() + EASY
         running: dict[Future[engine.LayeredAnswer], Turn] = {}
         with ThreadPoolExecutor(most) as threads:
             while todo or running:
                 # a short search ends before it looks, and there may be thousands
                 if self._over(deadline, spent):
                     todo.clear()
+                if wander and deadline and todo and (now := time.monotonic()) > hard:
+                    wander(now + WANDERING * (deadline - now))
+                    wander = None
                 while todo and len(running) < most:
                     turn = heappop(todo)
                     if self.bounds[turn[2]] < self.trees.upper():

@@ -61,7 +61,8 @@ class DiagramMoves {
   void retest(std::size_t layer, std::size_t node);
   void take_out(std::size_t layer, std::size_t node);
   void lead(std::size_t layer, std::size_t node);
-  bool consider(const Layers& before, Loss now);
+  bool consider(const Layers& before, Loss most);
+  Loss slack(std::uint64_t idle, Loss best);
 
   // What rows lose from each end: [row * ends + end], and by set of rows.
   template <class T>
@@ -82,6 +83,10 @@ class DiagramMoves {
   bool stands(std::size_t feature, std::uint32_t low, std::uint32_t high, std::uint32_t& cut) const;
   const std::uint32_t* rank(std::size_t f) const { return p_.rank.data() + f * p_.rows; }
   int arc_of(std::size_t end, std::size_t layer) const;
+
+  // Moves in a row that gained nothing, after which worse diagrams are taken too, and after which
+  // the best comes back.
+  static constexpr std::uint64_t kSettled = 150, kReturn = 400;
 
   const LayeredProblem& p_;
   std::vector<int> widths_;

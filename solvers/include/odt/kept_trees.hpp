@@ -17,6 +17,11 @@ struct Rows {
 
   bool has(std::size_t row) const { return word[row >> 6] >> (row & 63) & 1; }
   void put(std::size_t row) { word[row >> 6] |= std::uint64_t{1} << (row & 63); }
+  int count() const {
+    int sum = 0;
+    for (std::uint64_t w : word) sum += __builtin_popcountll(w);
+    return sum;
+  }
   bool operator==(const Rows& o) const { return std::equal(word, word + W, o.word); }
   Rows operator|(const Rows& o) const {
     Rows r;

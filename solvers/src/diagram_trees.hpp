@@ -1,0 +1,372 @@
+// What rows lose at least in the trees of a shape's layers; see diagrams.hpp. Of diagrams.cpp only.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "odt/control.hpp"
+#include "odt/diagrams.hpp"
+#include "odt/kept_trees.hpp"
+#include "odt/pair_lanes.hpp"
+#include "odt/stump_lanes.hpp"
+
+namespace odt {
+
+// What all searches of one problem read, and the trees that they keep for each other. W words of
+// rows.
+template <int W>
+struct ShapeTable {
+  explicit ShapeTable(LayeredProblem problem)
+      : p(std::move(problem)),
+        lanes(p),
+        pairs(p),
+        order(p.features),
+        place(p.features),
+        after(p.features) {
+    for (std::size_t r = 0; r < p.rows; ++r) all.put(r);
+    for (std::size_t f = 0; f < p.features; ++f) {
+      const std::uint32_t* rank = p.rank.data() + f * p.rows;
+      order[f].resize(p.rows);
+      for (std::size_t r = 0; r < p.rows; ++r) order[f][r] = static_cast<int>(r);
+      std::stable_sort(order[f].begin(), order[f].end(),
+                       [rank](int a, int b) { return rank[a] < rank[b]; });
+      place[f].resize(p.rows);
+      for (std::size_t i = 0; i < p.rows; ++i) place[f][order[f][i]] = static_cast<int>(i);
+      after[f].assign(p.distinct[f] + 1, p.distinct[f]);
+      for (std::uint32_t r = p.distinct[f]; r-- > 0;)
+        after[f][r] = p.allowed[f].empty() || p.allowed[f][r] ? r : after[f][r + 1];
+    }
+  }
+
+  // The trees of such layers, and of those below them.
+  KeptTrees<W>* trees_of(int code) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return &trees_[code];
+  }
+
+  // Tables double when they are half full.
+  void forget(std::size_t most) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::size_t bytes = 0;
+    for (auto& [code, kept] : trees_) bytes += 3 * kept.bytes();
+    if (bytes <= most) return;
+    for (auto& [code, kept] : trees_) kept.clear();
+  }
+
+  const LayeredProblem p;
+  const StumpLanes lanes;
+  const PairLanes pairs;
+  // Per feature its rows by rank, and the place of each row there.
+  std::vector<std::vector<int>> order, place;
+  // Per feature and rank, the first one from it on where a cut may stand.
+  std::vector<std::vector<std::uint32_t>> after;
+  Rows<W> all;
+
+ private:
+  std::mutex mutex_;
+  std::map<int, KeptTrees<W>> trees_;  // by what the layers below are
+};
+
+// Sets of rows that lost too much in trees: the last ones, and those that helped.
+template <int W>
+class RefutedRows {
+ public:
+  void keep(const Rows<W>& rows, Loss loss) {
+    if (rows_.size() < kMost) {
+      rows_.push_back(rows);
+      loss_.push_back(loss);
+      return;
+    }
+    next_ = next_ + 1 < kMost ? next_ + 1 : kMost / 2;  // the first half stays
+    rows_[next_] = rows;
+    loss_[next_] = loss;
+  }
+
+  // A bound above `budget` on what rows lose, or 0: at least what some of them do, and what others
+  // do less `spread` for each that is not among them.
+  Loss least(const Rows<W>& rows, Loss budget, Loss spread) {
+    for (std::size_t e = 0; e < rows_.size(); ++e) {
+      Loss least = loss_[e];
+      if (least <= budget) continue;
+      const Rows<W> others = rows_[e].without(rows);
+      if (!(others == Rows<W>{})) {
+        if (least - spread <= budget) continue;
+        least -= spread * static_cast<Loss>(others.count());
+        if (least <= budget) continue;
+      }
+      std::swap(rows_[e], rows_[e / 2]);  // those that help come first
+      std::swap(loss_[e], loss_[e / 2]);
+      return least;
+    }
+    return 0;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 256;
+  std::vector<Rows<W>> rows_;
+  std::vector<Loss> loss_;
+  std::size_t next_ = 0;
+};
+
+// The trees of one shape.
+template <int W>
+class ShapeTrees {
+ protected:
+  using Set = Rows<W>;
+
+  // The cuts between the rows of a set in the order of a feature.
+  struct Line {
+    std::vector<Set> sets;           // the rows left of each cut
+    std::vector<std::uint32_t> cut;  // its rank
+    std::vector<Loss> left, right;   // what the rows on each side of it lose with one label
+
+    int cuts() const { return static_cast<int>(sets.size()); }
+    const Set& before(int c) const { return sets[c]; }
+  };
+
+  explicit ShapeTrees(ShapeTable<W>& table)
+      : table_(table), p_(table.p), stumps_(table.lanes.room()) {
+    for (std::size_t r = 0; r < p_.rows; ++r) {
+      const auto of = p_.loss.begin() + static_cast<std::ptrdiff_t>(r * p_.labels);
+      const auto [low, high] = std::minmax_element(of, of + p_.labels);
+      spread_ = std::max(spread_, *high - *low);
+    }
+  }
+
+  void begin(const std::vector<int>& shape, const Options& options, Control& control) {
+    control_ = &control;
+    most_ = options.memory_limit ? options.memory_limit : std::size_t{1} << 30;
+    shape_ = shape;
+    std::vector<int> code(shape.size(), 1);
+    for (std::size_t i = shape.size() - 1; i-- > 0;) code[i] = 2 * code[i + 1] + (shape[i + 1] > 1);
+    for (int c : code) known_.push_back(table_.trees_of(c));
+    refuted_.resize(shape.size());
+  }
+
+  int labels() const { return p_.labels; }
+  bool last(std::size_t layer) const { return layer + 1 == shape_.size(); }
+  bool narrows(std::size_t layer) const { return shape_[layer + 1] == 1; }
+
+  // The rows of a set, and what they lose by each label.
+  struct Held {
+    std::vector<int> row;
+    std::vector<Loss> loss;
+    Loss least() const { return *std::min_element(loss.begin(), loss.end()); }
+    int label() const {
+      return static_cast<int>(std::min_element(loss.begin(), loss.end()) - loss.begin());
+    }
+  };
+
+  Held held(const Set& s) const {
+    Held h;
+    h.loss.assign(labels(), 0);
+    h.row.reserve(p_.rows);
+    for (int w = 0; w < W; ++w)
+      for (std::uint64_t bits = s.word[w]; bits; bits &= bits - 1) {
+        const int r = 64 * w + __builtin_ctzll(bits);
+        h.row.push_back(r);
+        for (int k = 0; k < labels(); ++k)
+          h.loss[k] += p_.loss[static_cast<std::size_t>(r) * labels() + k];
+      }
+    return h;
+  }
+
+  // Tells the rows of a set in the order of a feature, or against it, and between them the cuts:
+  // rows so far, the rank of the cut, and the losses of those rows and of the others by one label
+  // each. Ends when told to.
+  template <bool Down, class Row, class Cut>
+  void walk(const Held& h, std::size_t f, const Row& row, const Cut& cut) const {
+    if (p_.labels == 2)
+      walk_of<Down, 2>(h, f, row, cut);
+    else
+      walk_of<Down, 0>(h, f, row, cut);
+  }
+
+  // `Labels` of them, or as many as the problem has.
+  template <bool Down, int Labels, class Row, class Cut>
+  void walk_of(const Held& h, std::size_t f, const Row& row, const Cut& cut) const {
+    const std::uint32_t* rank = p_.rank.data() + f * p_.rows;
+    const int *place = table_.place[f].data(), *order = table_.order[f].data();
+    std::uint64_t placed[W] = {};
+    for (int r : h.row) placed[place[r] >> 6] |= std::uint64_t{1} << (place[r] & 63);
+    const int labels = Labels ? Labels : p_.labels;
+    Loss sum[Labels ? Labels : kMostLayeredLabels];
+    std::fill(sum, sum + labels, 0);
+    std::uint32_t last = 0;
+    int before = 0;
+    for (int i = 0; i < W; ++i) {
+      const int w = Down ? W - 1 - i : i;
+      std::uint64_t bits = placed[w];
+      while (bits) {
+        const int bit = Down ? 63 - __builtin_clzll(bits) : __builtin_ctzll(bits);
+        bits ^= std::uint64_t{1} << bit;
+        const int r = order[64 * w + bit];
+        const std::uint32_t low = Down ? rank[r] : last, high = Down ? last : rank[r];
+        if (before > 0 && table_.after[f][low] < high) {
+          Loss passed = kInfinite, left = kInfinite;
+          for (int k = 0; k < labels; ++k) {
+            passed = std::min(passed, sum[k]);
+            left = std::min(left, h.loss[k] - sum[k]);
+          }
+          if (!cut(before, table_.after[f][low], passed, left)) return;
+        }
+        row(r);
+        last = rank[r];
+        ++before;
+        for (int k = 0; k < labels; ++k)
+          sum[k] += p_.loss[static_cast<std::size_t>(r) * labels + k];
+      }
+    }
+  }
+
+  void lay(Line& line, const Held& h, std::size_t f) const {
+    line.sets.clear();
+    line.cut.clear();
+    line.left.clear();
+    line.right.clear();
+    Set passed;
+    walk<false>(
+        h, f, [&](int r) { passed.put(r); },
+        [&](int, std::uint32_t cut, Loss left, Loss right) {
+          line.sets.push_back(passed);
+          line.cut.push_back(cut);
+          line.left.push_back(left);
+          line.right.push_back(right);
+          return true;
+        });
+  }
+
+  // What the rows lose at least in a tree of this layer and those below it: exact where it is at
+  // most `budget`.
+  Loss trees(std::size_t i, const Set& s, Loss budget) {
+    const bool pairs = table_.pairs.works(), quick = last(i) && (pairs || table_.lanes.works());
+    if (!quick)
+      if (const auto e = known_[i]->find(s); e.loss >= 0 && (e.exact || e.loss > budget))
+        return e.loss;
+    control_->poll(p_.rows);
+    if ((looked_ += p_.rows * p_.features) >
+        Looks::work.load(std::memory_order_relaxed) *
+            kWiden) {  // the clock, however many features there are
+      looked_ = 0;
+      control_->check();
+    }
+    if (!quick)
+      if (const Loss least = refuted_[i].least(s, budget, spread_); least > budget) return least;
+    if (quick)
+      return std::min(budget + 1, pairs ? pairs_.stump(table_.pairs, s.word, W)
+                                        : table_.lanes.least(s.word, W, stumps_));
+    const Loss found = i + 2 == shape_.size() && pairs
+                           ? pairs_.pair(table_.pairs, s.word, W, narrows(i), budget)
+                           : trees_of(i, s, budget);
+    control_->poll(pairs_.work() / kPairs);
+    if (++kept_ % 4096 == 0) table_.forget(most_);
+    known_[i]->keep(s, found, found <= budget);
+    if (found > budget) refuted_[i].keep(s, found);
+    return found;
+  }
+
+  Loss trees_of(std::size_t i, const Set& s, Loss budget) {
+    const Held h = held(s);
+    const Loss found = std::min(budget + 1, h.least());
+    if (found == 0) return 0;
+    return last(i) ? stump(h, found) : narrows(i) ? chain(i, s, h, found) : both(i, s, h, found);
+  }
+
+  Loss stump(const Held& h, Loss best) const {
+    for (std::size_t f = 0; f < p_.features && best > 0; ++f)
+      walk<false>(
+          h, f, [](int) {},
+          [&](int, std::uint32_t, Loss left, Loss right) {
+            best = std::min(best, left + right);
+            return left < best;  // further cuts have more rows on the left
+          });
+    return best;
+  }
+
+  // One arc ends, the other leads on.
+  Loss chain(std::size_t i, const Set& s, const Held& h, Loss best) {
+    best = std::min(best, trees(i + 1, s, best - 1));
+    for (std::size_t f = 0; f < p_.features && best > 0; ++f) {
+      best = ended<false>(i, s, h, f, best);
+      best = ended<true>(i, s, h, f, best);
+    }
+    return best;
+  }
+
+  // The rows that end, of one side of a feature: as many as there are at each loss.
+  template <bool Down>
+  Loss ended(std::size_t i, const Set& s, const Held& h, std::size_t f, Loss best) {
+    struct End {
+      Loss loss;
+      Set rows;
+    };
+    std::vector<End> ends;
+    Set passed;
+    walk<Down>(
+        h, f, [&](int r) { passed.put(r); },
+        [&](int, std::uint32_t, Loss loss, Loss) {
+          if (loss >= best) return false;
+          if (ends.empty() || ends.back().loss < loss)
+            ends.push_back({loss, passed});
+          else
+            ends.back().rows = passed;
+          return true;
+        });
+    descend(
+        0, static_cast<int>(ends.size()) - 1, 0, 0, best,
+        [&](int e, Loss, Loss) { return ends[e].loss; },
+        [&](int e, Loss room) { return trees(i + 1, s.without(ends[e].rows), room); });
+    return best;
+  }
+
+  Loss both(std::size_t i, const Set& s, const Held& h, Loss best) {
+    Line line;
+    for (std::size_t f = 0; f < p_.features && best > 0; ++f) {
+      lay(line, h, f);
+      descend(
+          0, line.cuts() - 1, 0, 0, best,
+          [&](int c, Loss room, Loss) { return trees(i + 1, line.before(c), room); },
+          [&](int c, Loss room) { return trees(i + 1, s.without(line.before(c)), room); });
+    }
+    return best;
+  }
+
+  // The least left(c) + right(c) of the cuts from lo to hi where it is below `best`. Left sides
+  // only lose more from cut to cut, right sides less: `from` is a bound on all left sides, `to` on
+  // all right ones.
+  template <class Left, class Right>
+  void descend(int lo, int hi, Loss from, Loss to, Loss& best, const Left& left,
+               const Right& right) {
+    while (lo <= hi && from + to < best) {
+      const int mid = lo + (hi - lo) / 2;
+      const Loss l = std::max(from, left(mid, best - 1 - to, to));
+      if (l + to >= best) {
+        hi = mid - 1;
+        continue;
+      }
+      const Loss r = std::max(to, right(mid, best - 1 - l));
+      best = std::min(best, l + r);
+      descend(lo, mid - 1, from, r, best, left, right);
+      lo = mid + 1;
+      from = l;
+    }
+  }
+
+  ShapeTable<W>& table_;
+  const LayeredProblem& p_;
+  std::vector<int> shape_;
+  Control* control_ = nullptr;
+
+ private:
+  StumpLanes::Room stumps_;
+  PairLanes::Room pairs_;
+  std::vector<KeptTrees<W>*> known_;     // of the layers of this shape
+  std::vector<RefutedRows<W>> refuted_;  // by layer
+  Loss spread_ = 0;                      // what a row loses at most beyond its best label
+  std::size_t kept_ = 0, most_ = 0, looked_ = 0;
+  static constexpr std::size_t kPairs = 2;   // rows in bytes are as quick as one
+  static constexpr std::size_t kWiden = 10;  // cells between two looks, to visits of rows
+};
+
+}  // namespace odt
