@@ -135,3 +135,23 @@ def test_the_anytime_search_under_limits(how):
         assert status == "feasible" or (status == "optimal" and loss == best)
     assert proven > INSTANCES // 5
     assert missed < INSTANCES // 20
+
+
+def test_first_sketches_of_many_levels_end_soon_after_a_limit_and_lose_nothing():
+    """Trees of fewer levels are sketched before. A limit of work falls within each of them."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(1500, 6)).round(2)
+    signal = (x[:, 0] * x[:, 1] > 0) ^ (x[:, 2] > x[:, 3])
+    labels = (signal ^ (rng.random(1500) < 0.3)).astype(np.int32)
+    ranks, distinct = rank_columns(x)
+    table = loss_table(labels, 2, None, None)
+    between_looks = 200_000  # `Looks::kUsual`
+    found = []
+    for limit in range(1_000_000, 60_000_000, 4_000_000):
+        answer = solve(ranks, distinct, labels, 2, 8, method="anytime", work_limit=limit)
+        assert limit < answer.work < limit + 2 * between_looks
+        assert answer.status == "feasible"
+        assert answer.objective == tree_loss(answer.tree, ranks, table, max_depth=8)
+        found.append(answer.objective)
+    assert found == sorted(found, reverse=True)
+    assert len(set(found)) > 3, "trees come one after the other"
