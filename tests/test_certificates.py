@@ -19,6 +19,7 @@ from odtdsl.driver import pipeline
 from odtdsl.insight.proofs.certificate import MAGIC, checker
 from odtdsl.insight.proofs.covered import uncovered
 from odtdsl.interfaces.cli.main import app
+from odtdsl.problem.terms.normalize import normalize
 
 STAGES = ("errors", "errors then leaves", "errors + 2 * leaves", "accuracy", "depth then errors")
 
@@ -588,6 +589,51 @@ def squared(rng: np.random.Generator) -> tuple[str, dict[str, Any]]:
     frame |= {name: np.round(rng.normal(2, 2, 20), 1).tolist() for name in "yz"}
     head = "data frame target y, z: number tree depth <= 2 minimize mse"
     return f"{head} rule r: forall leaf: if y < 2 then z = 0", frame
+
+
+LARGE = 2**53 - 1
+"""What values of stages together reach at most: beyond that `--proof` is refused."""
+
+
+@pytest.mark.parametrize(
+    ("stages", "most", "rule"),
+    [
+        ("loss", LARGE // 4, ""),
+        ("loss then leaves", (LARGE // 4 - 1) // 4, ""),
+        ("loss + 2 * leaves", (LARGE - 6) // 4, "rule few: leaves <= 3"),
+        ("{most} * leaves", (LARGE - 4) // 2, "rule few: leaves <= 2"),
+        ("errors then {most} * leaves", (LARGE // 5 - 1) // 3, "rule few: leaves <= 3"),
+        ("loss then errors", LARGE // 5 // 4 - 1, "rule used: uses(z)"),
+    ],
+)
+def test_stages_are_certified_as_far_as_they_are_solved(
+    stages: str, most: int, rule: str, tmp_path: Path
+) -> None:
+    """What is beyond the sums of the checker is refused before the search, nothing short of it."""
+    frame: dict[str, Any] = {
+        "x": list(range(8)),
+        "z": [1, 1, 2, 2, 3, 3, 1, 1],
+        "y": list("abbabaab"),
+    }
+    path = tmp_path / "a.cert"
+
+    def certified(most: int) -> bool:
+        costs = f'loss predict "b" when "a" = {most}' if "loss" in stages else ""
+        spec = f"data frame target y: class tree depth <= 2 minimize {stages.format(most=most)}"
+        spec = f"{spec} {costs} {rule}"
+        if uncovered(normalize(odtdsl.parse(spec).analyse(frame=frame).rows)):
+            return False
+        result = odtdsl.solve(spec, frame=frame, using="exact", proof=path)
+        assert result.status == "optimal"
+        told = checked(path)
+        assert told.stdout.endswith("certified: the tree is optimal\n"), told.stdout + told.stderr
+        return True
+
+    low, high = 1, 2 * most
+    while high - low > 1:  # the largest that is covered
+        middle = (low + high) // 2
+        low, high = (middle, high) if certified(middle) else (low, middle)
+    assert low > most // 4
 
 
 def test_rows_that_lose_nothing_are_certified_with_the_others(tmp_path: Path) -> None:

@@ -386,14 +386,14 @@ void stack(Problem& p, const vector<Index>& label, const vector<vector<Int>>& ta
   for (size_t s = p.stages.size(); s-- > 0;) {
     Stage& stage = p.stages[s];
     find_kinds(p, stage, label);
-    need(stage.price < kLargest / (leaves + 1), "a price is too large");
+    need(stage.price <= kLargest / std::max<Int>(leaves, 1), "a price is too large");
     need(s == 0 || !stage.zero || p.stages[s - 1].zero, "stages that must be 0 come first");
     Int span = stage.price * leaves + worst;
     for (Index k : stage.kind) {
       need(span < kLargest, "losses are too large");
       span += *std::max_element(stage.loss[k].begin(), stage.loss[k].end());
     }
-    need(span < kLargest && unit < kLargest / (span + 1), "the stages together are too large");
+    need(span < kLargest && unit <= kLargest / (span + 1), "the stages together are too large");
     stage.unit = unit;
     if (stage.zero && p.limit < 0) p.limit = unit;  // of the last stage that must be 0
     p.price += stage.price * unit;
