@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from scale import blocks, scaled
 from test_certificate_rules import Forgery, as_bytes, numbers
-from test_certificates import checked, damaged, few_valued, measured, odt, pieces, spec_of
+from test_certificates import checked, few_valued, measured, odt, pieces, spec_of
+from test_certificates_damaged import damaged
 from test_every_term import MIXED, NAMES, PLAIN, PLAIN_PATHS, Case, case
 from test_near_optimal import MOST_TREES, OPEN_ENDS, within
 from tiny_tables import Leaf, Model, TooMany
