@@ -1,13 +1,13 @@
 """Optimal decision diagrams, as the study's table 1 in small; and their accuracy.
 
-    ODTDSL_DATA=... python benchmarks/diagrams.py [--sets 15] [--limit 60] [--jobs 2] [options]
+    ODTDSL_DATA=... python benchmarks/diagrams.py [--sets 15] [--limit 60] [--threads 2] [options]
     ODTDSL_DATA=... python benchmarks/diagrams.py {nodes,chosen,support,named,early} [--limit 8]
 
 Half of the rows of each set (`train_test_split`, seed 0), the study's four skeletons and the tree
-of depth 4, axis splits, `minimize error_rate + alpha * (splits - 1) / 14`, one thread a run. A run
-is what a user gets: from the spec with its data to the audited answer. `greedy` is the heuristic
-alone. The objective is computed again from the raw data by the diagram as it is emitted, and must
-be equal; no answer may be worse than the heuristic's. `--jobs` runs so many at once.
+of depth 4, axis splits, `minimize error_rate + alpha * (splits - 1) / 14`. A run is what a user
+gets, with so many `--threads`: from the spec with its data to the audited answer. `greedy` is the
+heuristic alone. The objective is computed again from the raw data by the diagram as it is emitted,
+and must be equal; no answer may be worse than the heuristic's. `--jobs` runs so many at once.
 `--out FILE` keeps every run, and takes up what is there. `nodes`, `chosen`, `support`: the study's
 figures 2 to 4 and table 2, `named`: some of its runs one by one; see `measures/diagrams.py`.
 `early`: thousands of rows under a limit, with and without moves; see `measures/diagrams_early.py`.
@@ -65,7 +65,9 @@ def half(name: str) -> pd.DataFrame:
     return frame.iloc[train].reset_index(drop=True)
 
 
-def one(name: str, skeleton: str, alpha: str, limit: float, backend: str) -> dict[str, Any]:
+def one(
+    name: str, skeleton: str, alpha: str, limit: float, threads: int, backend: str
+) -> dict[str, Any]:
     """One run, and the heuristic's."""
     from odtdsl.base.source import Source
     from odtdsl.compiler import analyse
@@ -81,7 +83,7 @@ def one(name: str, skeleton: str, alpha: str, limit: float, backend: str) -> dic
     source = Source(name=f"{name}.odt", text=text)
     analysis = analyse(parse(source), source=source, frame=frame)
     quick = solve(analysis, backend="greedy", seconds=limit, threads=1)
-    result = solve(analysis, backend=backend, seconds=limit, threads=1)
+    result = solve(analysis, backend=backend, seconds=limit, threads=threads)
     assert result.objective is not None
     assert quick.objective is not None
     return {
@@ -122,7 +124,7 @@ def runs(args: argparse.Namespace) -> list[dict[str, Any]]:
         if (name, skeleton, alpha) not in known
     ]
     made = Parallel(n_jobs=args.jobs, return_as="generator_unordered")(
-        delayed(one)(*what, args.limit, args.backend) for what in asked
+        delayed(one)(*what, args.limit, args.threads, args.backend) for what in asked
     )
     for found in made:
         done.append(found)
@@ -144,6 +146,7 @@ def main() -> None:
     parser.add_argument("--alphas", default="0.5,0.1")
     parser.add_argument("--limit", type=float, default=60, help="seconds")
     parser.add_argument("--backend", default="auto")
+    parser.add_argument("--threads", type=int, default=1, help="of a run")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", default=None)
     parser.add_argument("--docs", action="store_true", help="put the tables into the page")
@@ -182,8 +185,9 @@ def shares(found: list[dict[str, Any]], args: argparse.Namespace) -> Table:
     _add(table, "all diagrams", "", diagrams)
     _add(table, "all", "", found)
     table.note(
-        f"{len({r['set'] for r in found})} sets, limit {args.limit:g} s, one thread a run,"
-        f" {args.jobs} at once. {sum(r.get('agrees', True) for r in found)} of {len(found)}"
+        f"{len({r['set'] for r in found})} sets, limit {args.limit:g} s, threads of a run:"
+        f" {args.threads}, runs at once: {args.jobs}."
+        f" {sum(r.get('agrees', True) for r in found)} of {len(found)}"
         " objectives equal those of the emitted models on raw data;"
         f" {sum(_worse(r) for r in found)} are worse than the heuristic's."
     )

@@ -90,7 +90,7 @@ class RefutedRows {
       Loss least = loss_[e];
       if (least <= budget) continue;
       const Rows<W> others = rows_[e].without(rows);
-      if (!(others == Rows<W>{})) {
+      if (!others.none()) {
         if (least - spread <= budget) continue;
         least -= spread * static_cast<Loss>(others.count());
         if (least <= budget) continue;

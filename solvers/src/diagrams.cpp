@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <stdexcept>
 #include <tuple>
 #include <unordered_set>
@@ -41,6 +42,8 @@ class ShapeSearch : ShapeTrees<W> {
     begin(shape, options, control);
     below_ = below;
     drawn_.assign(shape.size(), {});
+    turn_.assign(shape.size(), {});
+    lines_.resize(p_.features);
     try {
       answer_.bound = std::min(below, trees(0, table_.all, below - 1));
       answer_.complete = answer_.bound >= below;
@@ -84,7 +87,15 @@ class ShapeSearch : ShapeTrees<W> {
       return;
     }
     drawn_[i].assign(sets.size(), {});
-    node(i, sets, 0, {}, spent, false);
+    // What has most rows leaves least room for the others.
+    std::vector<int>& turn = turn_[i];
+    turn.resize(sets.size());
+    std::iota(turn.begin(), turn.end(), 0);
+    std::stable_sort(turn.begin(), turn.end(),
+                     [&](int a, int b) { return sets[a].count() > sets[b].count(); });
+    std::vector<Set> in_turn;
+    for (int k : turn) in_turn.push_back(sets[k]);
+    node(i, in_turn, 0, {}, spent, false);
   }
 
   // Cuts for the node `j` of a layer and those behind it; `next` holds the rows of the next layer
@@ -137,7 +148,7 @@ class ShapeSearch : ShapeTrees<W> {
     };
     const int left = arc(lo.left, lo.goes_left),
               right = arc(lo.right, sets[j].without(hi.goes_left));
-    if (!probe) drawn_[i][j] = {lo.feature, lo.cut, left, right};
+    if (!probe) drawn_[i][turn_[i][j]] = {lo.feature, lo.cut, left, right};
     // A probe of the last node of a layer goes on to the layer below.
     return probe && &lo != &hi && j + 1 == sets.size() ? node(i + 1, then, 0, {}, spent, true)
                                                        : node(i, sets, j + 1, then, spent, probe);
@@ -150,10 +161,20 @@ class ShapeSearch : ShapeTrees<W> {
               behind = static_cast<int>(sets.size() - j) - 1;
     std::vector<Loss> has(used);
     Loss others = spent;  // what is lost at least beside this node
-    for (int d = 0; d < used; ++d) others += has[d] = trees(i + 1, next[d], below_ - 1);
-    for (std::size_t k = j + 1; k < sets.size(); ++k) others += trees(i, sets[k], below_ - 1);
     std::vector<Choice> found;
-    if (others >= below_) return found;
+    for (int d = 0; d < used; ++d) {
+      others += has[d] = trees(i + 1, next[d], below_ - 1 - others);
+      if (others >= below_) return found;
+    }
+    for (std::size_t k = j + 1; k < sets.size(); ++k) {
+      others += trees(i, sets[k], below_ - 1 - others);
+      if (others >= below_) return found;
+    }
+    const Held h = held(sets[j]);
+    for (std::size_t f = 0; f < p_.features; ++f) {
+      lay(lines_[f], h, f);
+      if (probe) idle(lines_[f], sets[j], h);
+    }
     for (int left = kEnds; left <= used && left < nodes; ++left)
       for (int right = kEnds; right < nodes && right <= std::max(left + 1, used); ++right) {
         if (left == right && left != kEnds) continue;
@@ -163,25 +184,22 @@ class ShapeSearch : ShapeTrees<W> {
         Loss rest = others;
         if (left >= 0 && left < used) rest -= has[left];
         if (right >= 0 && right < used) rest -= has[right];
-        search(i, sets[j], next, left, right, rest, found, probe);
+        search(i, sets[j], next, left, right, rest, found);
         if (probe && behind == 0 && !found.empty()) return found;  // it is enough that there is one
       }
     return found;
   }
 
-  // All cuts of a node that may pay, with these ends of its arcs.
+  // All cuts of a node, of `lines_`, that may pay, with these ends of its arcs.
   void search(std::size_t i, const Set& s, const std::vector<Set>& next, int left, int right,
-              Loss rest, std::vector<Choice>& found, bool probe) {
+              Loss rest, std::vector<Choice>& found) {
     const Set into_left = left >= 0 && left < static_cast<int>(next.size()) ? next[left] : Set{};
     const Set into_right =
         right >= 0 && right < static_cast<int>(next.size()) ? next[right] : Set{};
     std::unordered_set<Set, HashRows<W>> seen;
-    const Held h = held(s);
     const std::size_t first = found.size();
-    Line line;
     for (std::size_t f = 0; f < p_.features; ++f) {
-      lay(line, h, f);
-      if (probe) idle(line, s, h);
+      const Line& line = lines_[f];
       if (left == kEnds && right == kEnds) {
         for (int c = 0; c < line.cuts(); ++c)
           keep_best(found, first,
@@ -271,6 +289,8 @@ class ShapeSearch : ShapeTrees<W> {
   Loss below_ = 0;
   LayeredAnswer answer_;
   std::vector<std::vector<LayeredNode>> drawn_;
+  std::vector<std::vector<int>> turn_;   // per layer, which node comes when
+  std::vector<Line> lines_;              // of the node whose choices are looked for, by feature
   std::array<ProbesThatPay, 8> probes_;  // by layer
 };
 

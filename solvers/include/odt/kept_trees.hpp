@@ -22,7 +22,12 @@ struct Rows {
     for (std::uint64_t w : word) sum += __builtin_popcountll(w);
     return sum;
   }
-  bool operator==(const Rows& o) const { return std::equal(word, word + W, o.word); }
+  bool none() const { return *this == Rows{}; }
+  bool operator==(const Rows& o) const {
+    std::uint64_t differ = 0;
+    for (int w = 0; w < W; ++w) differ |= word[w] ^ o.word[w];
+    return differ == 0;
+  }
   Rows operator|(const Rows& o) const {
     Rows r;
     for (int w = 0; w < W; ++w) r.word[w] = word[w] | o.word[w];
