@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <utility>
 
 #include "odt/outputs_fronts.hpp"
 
@@ -287,6 +286,7 @@ void OutputFronts::by_tables(const OutputNode& node, const OutputAsk& ask, doubl
                              NumberFront& front) {
   const bool measured = !model_.measures.empty();
   const std::uint64_t inside = pairs_inside(node);
+  if (ask.level == 0 && by_column_.empty()) tell_shapes(node, ask);
   OutputFrontier frontier(data_, node, ask, ask.level == 0 ? by_first_ : std::vector<double>{});
   OutputFrontier::Span span;
   std::vector<RootCut> waiting, open;
@@ -296,8 +296,13 @@ void OutputFronts::by_tables(const OutputNode& node, const OutputAsk& ask, doubl
     const std::size_t place = frontier.place(span);
     RootCut cut{{span.column, 0, data_.rank(span.column, node.of(span.column)[place])}, place};
     cut.asked = ask.below(full_leaves(2), rules_.after(ask.state, span.column));
+    if (ask.level == 0 && !by_column_.empty() &&
+        !(by_column_[column_of(cut, node)] - 8 * tolerance_ < budget)) {
+      frontier.part(span, span.bound[0], span.bound[1]);
+      continue;
+    }
     if (bounded(ask)) {
-      tell_by_first(frontier, ask.state);
+      tell_by_first(frontier.cuts(limit(ask, budget)), ask.state);
       if (refuted_by_first(cut, node, budget)) {
         frontier.part(span, span.bound[0], span.bound[1]);
         continue;
@@ -481,40 +486,6 @@ bool OutputFronts::refuted(const OutputAsk& asked, double room) {
   if (last_mix_.measure.empty()) return false;
   spread_ = over(last_mix_, scan_mixed(asked, last_mix_, mixed_scans_), room);
   return spread_;
-}
-
-// The same of trees that lose at least so much of a mix.
-bool OutputFronts::over(const OutputPairs::Mix& mix, double least, double room) const {
-  const double more = least - mix_bound(mix);
-  return mix.loss > 0 ? !(more < std::min(room, best - tolerance_)) : more > 0;
-}
-
-// The same by mixes of which all first columns are told.
-bool OutputFronts::refuted_by_first(const RootCut& cut, const OutputNode& node, double room) const {
-  if (mixes_.empty()) return false;
-  const auto& columns = lane_.pairs().columns();
-  const std::uint32_t f = cut.column.feature, cell = data_.cells(f)[node.of(f)[cut.place - 1]];
-  const auto at = std::find_if(columns.begin(), columns.end(), [&](const auto& one) {
-    return one.feature == f && one.stands && one.cell >= cell;
-  });
-  const std::size_t c = static_cast<std::size_t>(at - columns.begin());
-  return c < columns.size() &&
-         std::any_of(
-             mixes_.begin(), mixes_.end(),
-             [&](const ByFirst& one) { return over(one.mix, one.least[c], room); });
-}
-
-// Tells what trees lose of the last mix by their first column, where many cuts may be left out so.
-void OutputFronts::tell_by_first(const OutputFrontier& frontier, int state) {
-  constexpr std::size_t kMost = 4;
-  if (!std::exchange(spread_, false) || mixes_.size() >= kMost ||
-      4 * frontier.cuts() < lane_.pairs().columns().size() || !triples_.tells(last_mix_))
-    return;
-  const auto same = [&](const ByFirst& one) {
-    return one.mix.loss == last_mix_.loss && one.mix.measure == last_mix_.measure;
-  };
-  if (std::none_of(mixes_.begin(), mixes_.end(), same))
-    mixes_.push_back({last_mix_, triples_.least(last_mix_, state, control_)});
 }
 
 // What all trees of one level on a side of a column lose at least of an absolute measure, as their

@@ -194,6 +194,45 @@ bool OutputTriples::tells(const OutputPairs::Mix& mix) const {
 }
 
 std::vector<double> OutputTriples::least(const OutputPairs::Mix& mix, int state, Control& control) {
+  const double own = sum_all(mix, state, control);
+  std::vector<double> found(columns_, kUnbounded);
+  for (std::size_t k = 0; k < columns_; ++k) {
+    const int next = after(state, k);
+    if (next < 0) continue;
+    double gained = 0;
+    for (std::size_t side = 0; side < 2; ++side) {
+      const std::array<double, 6> gains = side_gains(k, side, next, kUnbounded);
+      gained += *std::max_element(gains.begin(), gains.end());
+    }
+    if (gained > -kNever / 2) found[column_[k]] = own - gained;
+  }
+  return found;
+}
+
+std::vector<OutputTriples::Shapes> OutputTriples::shapes(const std::vector<Sides>& most, int state,
+                                                         Control& control) {
+  const double own = sum_all({}, state, control);
+  Shapes none;
+  for (auto& row : none) row.fill(kUnbounded);
+  std::vector<Shapes> found(columns_, none);
+  for (std::size_t k = 0; k < columns_; ++k) {
+    const int next = after(state, k);
+    if (next < 0) continue;
+    const std::uint32_t c = column_[k];
+    const std::size_t left = turned_[c] ? 0 : 1;
+    const std::array<double, 6> low = side_gains(k, left, next, most[c][0]),
+                                high = side_gains(k, 1 - left, next, most[c][1]);
+    for (std::size_t l = 1; l < 5; ++l)
+      for (std::size_t r = 1; r < 5; ++r) {
+        const double gained = low[l == 3 && r == 1 ? 5 : l] + high[r == 3 && l == 1 ? 5 : r];
+        if (gained > -kNever / 2) found[c][l][r] = own - gained;
+      }
+  }
+  return found;
+}
+
+// What all rows lose one by one; all else is what trees gain.
+double OutputTriples::sum_all(const OutputPairs::Mix& mix, int state, Control& control) {
   choose_measure(mix);
   order_rows();
   make_columns();
@@ -205,20 +244,13 @@ std::vector<double> OutputTriples::least(const OutputPairs::Mix& mix, int state,
       sizes.size()};
   sum_quarters(gain);
   sum_triples(gain, state, control);
-  std::vector<double> found(columns_, kUnbounded);
   double own = 0;
   for (std::uint32_t row : data_.used) {
     const double* of = pairs_.values_.data() + row * pairs_.entries_ + pairs_.own_;
     own += mix.loss * of[0];
     for (std::size_t m = 0; m < mix.measure.size(); ++m) own += mix.measure[m] * of[1 + m];
   }
-  for (std::size_t k = 0; k < columns_; ++k) {
-    const int next = after(state, k);
-    if (next < 0) continue;
-    const double gained = side_gain(k, 0, next) + side_gain(k, 1, next);
-    if (gained > -kNever / 2) found[column_[k]] = own - gained;
-  }
-  return found;
+  return own;
 }
 
 void OutputTriples::choose_measure(const OutputPairs::Mix& mix) {
@@ -436,18 +468,37 @@ void OutputTriples::sum_triples(const MixGain& gain, int state, Control& control
   }
 }
 
+double OutputTriples::weight(std::size_t column, std::size_t side, std::size_t other,
+                             std::size_t other_side) const {
+  const std::size_t first = std::min(column, other), second = std::max(column, other);
+  const double both = pair_[first * parts_ * stride_ + second];
+  const double of_side = side == 1 ? one_[column] : all_[0] - one_[column],
+               inside = side == 1 ? both : one_[other] - both;
+  return other_side == 1 ? inside : of_side - inside;
+}
+
 // What a side of a column gains at most as a tree of two levels.
-double OutputTriples::side_gain(std::size_t root, std::size_t side, int state) const {
-  double most = ends(state) ? alone_[side][root] : -kNever;
+std::array<double, 6> OutputTriples::side_gains(std::size_t root, std::size_t side, int state,
+                                                double heavy) const {
+  std::array<double, 6> most;
+  most.fill(-kNever);
+  if (ends(state)) most[1] = alone_[side][root];
   for (std::size_t k = 0; k < columns_; ++k) {
     const int next = k == root ? -1 : after(state, k);
     if (next < 0) continue;
-    double gained = 0;
-    for (std::size_t s = 0; s < 2; ++s)
-      gained += std::max(quarter(stump_, root, side, k, s),
-                         ends(next) ? quarter(leaf_, root, side, k, s) : -kNever);
-    most = std::max(most, gained);
+    double leaf[2], stump[2];
+    for (std::size_t s = 0; s < 2; ++s) {
+      leaf[s] = ends(next) ? quarter(leaf_, root, side, k, s) : -kNever;
+      stump[s] = quarter(stump_, root, side, k, s);
+    }
+    most[2] = std::max(most[2], leaf[0] + leaf[1]);
+    most[3] = std::max({most[3], leaf[0] + stump[1], stump[0] + leaf[1]});
+    most[4] = std::max(most[4], stump[0] + stump[1]);
+    for (std::size_t s = 0; s < 2 && heavy < kUnbounded; ++s)
+      if (leaf[1 - s] + stump[s] > most[5] && !(weight(root, side, k, s) > heavy + 1e-9 * all_[0]))
+        most[5] = leaf[1 - s] + stump[s];
   }
+  if (!(heavy < kUnbounded)) most[5] = most[3];
   return most;
 }
 

@@ -1,5 +1,6 @@
 // What trees of three levels lose at least of a mix of losses, by their first column, against all
 // trees.
+#include <array>
 #include <cmath>
 
 #include "check.hpp"
@@ -137,9 +138,80 @@ struct EveryTree {
         best = std::min(best, split(rows, state, depth, f, r));
     return best;
   }
+
+  // Exactly so many leaves on one side, two levels deep; last three, of which the second split
+  // weighs no more than `heavy`.
+  std::array<double, 6> by_leaves(const std::vector<std::uint32_t>& rows, int state, int depth,
+                                  double heavy) {
+    std::array<double, 6> best;
+    best.fill(kUnbounded);
+    if (rows.size() >= static_cast<std::size_t>(of.p.leaf_rows) &&
+        check.leaf(state, rows.data(), rows.size()))
+      best[1] = lost(rows);
+    for (std::size_t f = 0; depth > 0 && f < of.p.base.features; ++f)
+      for (std::uint32_t r = 1; r < of.p.base.distinct[f]; ++r) {
+        const int next = of.p.rules.after(state, f);
+        if (next < 0) continue;
+        std::vector<std::uint32_t> sides[2];
+        for (std::uint32_t i : rows) sides[of.p.base.ranks(f)[i] < r ? 0 : 1].push_back(i);
+        if (sides[0].empty() || sides[1].empty()) continue;
+        const std::array<double, 6> low = by_leaves(sides[0], next, depth - 1, heavy),
+                                    high = by_leaves(sides[1], next, depth - 1, heavy);
+        for (std::size_t a = 1; a < 3; ++a)
+          for (std::size_t b = 1; b < 3; ++b) {
+            best[a + b] = std::min(best[a + b], low[a] + high[b]);
+            if (a + b != 3) continue;
+            double weight = 0;
+            for (std::uint32_t i : sides[a == 2 ? 0 : 1]) weight += of.p.weight_of(i);
+            if (weight <= heavy) best[5] = std::min(best[5], low[a] + high[b]);
+          }
+      }
+    return best;
+  }
 };
 
 }  // namespace
+
+CASE(losses_by_shapes_and_first_columns) {
+  int met = 0;
+  for (unsigned seed = 0; seed < static_cast<unsigned>(::check::trials(2000)); ++seed) {
+    Instance made = instance(seed);
+    if (made.paths == Paths::ordered) continue;
+    made.mix = {};
+    const OutputRows data(made.p);
+    const OutputPairs pairs(data);
+    if (!pairs.ready()) continue;
+    Random random(seed);
+    std::vector<OutputTriples::Sides> heavy(pairs.columns().size());
+    for (auto& sides : heavy)
+      for (double& one : sides)
+        one = draw(random, 0, 3) == 0 ? kUnbounded : draw(random, 0, 9) + 0.5;
+    const Options endless;
+    Control control(endless);
+    OutputTriples triples(data, pairs);
+    const std::vector<OutputTriples::Shapes> found = triples.shapes(heavy, 0, control);
+    AllTrees all{made, data};
+    for (std::size_t c = 0; c < found.size(); ++c) {
+      const OutputPairs::Column& column = pairs.columns()[c];
+      const int next = made.p.rules.after(0, column.feature);
+      std::vector<std::uint32_t> rows[2];
+      for (std::uint32_t i : data.used)
+        rows[made.p.base.ranks(column.feature)[i] < column.bound ? 0 : 1].push_back(i);
+      if (rows[0].empty() || rows[1].empty() || next < 0) continue;
+      const std::array<double, 6> low = all.by_leaves(rows[0], next, 2, heavy[c][0]),
+                                  high = all.by_leaves(rows[1], next, 2, heavy[c][1]);
+      for (std::size_t l = 1; l < 5; ++l)
+        for (std::size_t r = 1; r < 5; ++r) {
+          const double least = low[l == 3 && r == 1 ? 5 : l] + high[r == 3 && l == 1 ? 5 : r],
+                       slack = 1e-9 * (1 + std::fabs(least));
+          CHECK((found[c][l][r] < kUnbounded) == (least < kUnbounded));
+          CHECK(!(least < kUnbounded) || std::fabs(found[c][l][r] - least) <= slack);
+          met += least < kUnbounded;
+        }
+    }
+  }
+  CHECK(met > 0);
+}
 
 CASE(mixes_of_losses_by_first_columns) {
   int met[2] = {0, 0};

@@ -53,9 +53,10 @@ class NumberFrontier {
   // What spans lose at least in which no cut may stand.
   double dropped() const { return dropped_; }
   std::size_t open() const { return heap_.size(); }
-  std::size_t cuts() const {  // of the open spans
+  std::size_t cuts(double limit) const {  // of the spans of lower bounds
     std::size_t total = 0;
-    for (const Span& one : heap_) total += one.high - one.low - 1;
+    for (const Span& one : heap_)
+      if (one.least() < limit) total += one.high - one.low - 1;
     return total;
   }
 

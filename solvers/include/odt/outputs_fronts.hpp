@@ -6,6 +6,7 @@
 // it.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -190,8 +191,20 @@ class OutputFronts {
   bool bounded(const OutputAsk& ask) const;
   bool refuted(const OutputAsk& asked, double room);
   bool over(const OutputPairs::Mix& mix, double least, double room) const;
+  std::size_t column_of(const RootCut& cut, const OutputNode& node) const;
   bool refuted_by_first(const RootCut& cut, const OutputNode& node, double room) const;
-  void tell_by_first(const OutputFrontier& frontier, int state);
+  void tell_by_first(std::size_t cuts, int state);
+  // A component with a bound, and costs of paths: the least step of a path, the least that a row
+  // weighs there, and by how much that is more than its weight (0: it differs).
+  struct Toll {
+    std::size_t component;
+    double split, step, lightest = 0, factor = 0;
+    std::vector<double> weight;  // per row
+  };
+  double toll_of(const Toll& toll, const OutputPairs::Column& column,
+                 const OutputTriples::Sides& weight, int state, int left, int right) const;
+  std::vector<Toll> tolls(const OutputNode& node) const;
+  void tell_shapes(const OutputNode& node, const OutputAsk& ask);
   double least_by_rows(const OutputPairs::Table& table, std::size_t column, bool low, int state,
                        std::size_t m, const OutputPairs::Scan& scan, double most);
   bool attained(const OutputAsk& asked, const Cap& cap);
@@ -255,7 +268,8 @@ class OutputFronts {
   };
   std::vector<ByFirst> mixes_;
   OutputTriples triples_;
-  bool spread_ = false;  // whether the last mix left out a cut, and may leave out others
+  std::vector<double> by_column_;  // what trees lose at least whose shape may keep bounds on costs
+  bool spread_ = false;            // whether the last mix left out a cut, and may leave out others
   std::vector<double> told_measures_;
 };
 

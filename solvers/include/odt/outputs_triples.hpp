@@ -27,6 +27,12 @@ class OutputTriples {
   // Per column of the pairs, infinite where no tree begins with it. Rules on levels and splits, and
   // rules on paths if some ask for an order, leave out nothing here.
   std::vector<double> least(const OutputPairs::Mix& mix, int state, Control& control);
+  // By how many leaves both sides of a column have, up to four each, what they lose at least:
+  // [left][right]. Where one is a leaf and the other has three, `most` says per column and side
+  // what the rows of its second split weigh at most.
+  using Shapes = std::array<std::array<double, 5>, 5>;
+  using Sides = std::array<double, 2>;
+  std::vector<Shapes> shapes(const std::vector<Sides>& most, int state, Control& control);
 
  private:
   static constexpr std::size_t kQuarters = 4, kBins = 8, kMostParts = 28;
@@ -44,7 +50,12 @@ class OutputTriples {
   std::size_t sum(const std::uint64_t* a, const std::uint64_t* b, std::size_t block, double* out);
   void sum_quarters(const MixGain& gain);
   void sum_triples(const MixGain& gain, int state, Control& control);
-  double side_gain(std::size_t root, std::size_t side, int state) const;
+  double sum_all(const OutputPairs::Mix& mix, int state, Control& control);
+  // By the number of leaves; last those of three whose second split weighs no more than `heavy`.
+  std::array<double, 6> side_gains(std::size_t root, std::size_t side, int state,
+                                   double heavy) const;
+  double weight(std::size_t column, std::size_t side, std::size_t other,
+                std::size_t other_side) const;
   // Of the rows on a side of a column and of another one.
   double quarter(const std::array<Table, kQuarters>& of, std::size_t column, std::size_t side,
                  std::size_t other, std::size_t other_side) const {
