@@ -190,7 +190,7 @@ CASE(losses_by_shapes_and_first_columns) {
     Control control(endless);
     OutputTriples triples(data, pairs);
     const std::vector<OutputTriples::Shapes> found = triples.shapes(heavy, 0, control);
-    AllTrees all{made, data};
+    EveryTree all{made, data};
     for (std::size_t c = 0; c < found.size(); ++c) {
       const OutputPairs::Column& column = pairs.columns()[c];
       const int next = made.p.rules.after(0, column.feature);
