@@ -10,6 +10,7 @@ import pytest
 
 import odtdsl
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
+from odtdsl.compiler.draft import draft
 from odtdsl.estimators import OptimalTreeClassifier
 
 REST = "\ntarget y: class\ntree depth <= 1\nminimize errors\n"
@@ -147,3 +148,40 @@ def test_values_of_groups_that_differ_in_capitals(said: str, values: list[str]) 
         assert one.notes == (", ".join(values),)
         assert "`my sex` in {" in one.helps[1]
         assert text[one.labels[0].span.start :].startswith(said.split()[0])
+
+
+@pytest.mark.parametrize(
+    ("unit", "says"),
+    [(" €", "write the numbers without the currency"), ("%", "write the numbers without the sign")],
+)
+def test_numbers_with_a_unit_are_no_names_and_no_category(unit: str, says: str) -> None:
+    rows = {"x": [f"{k}{unit}" for k in range(40)], "y": list("ab") * 20}
+    with pytest.raises(OdtError) as caught:
+        odtdsl.solve(
+            "data frame feature x: number target y tree depth <= 1 minimize errors", frame=rows
+        )
+    first, last = caught.value.diagnostics[0].helps
+    assert first == says
+    assert last == "otherwise write `feature x: category`"
+    rows["x"] = [f"w{k}" for k in range(40)]
+    with pytest.raises(OdtError) as caught:
+        odtdsl.solve(
+            "data frame feature x: number target y tree depth <= 1 minimize errors", frame=rows
+        )
+    assert caught.value.diagnostics[0].helps == ("write `feature x: category`",)
+
+
+def test_a_draft_says_what_amounts_of_money_are(tmp_path: Path) -> None:
+    cells = "".join(f"{1000 + k % 50} €,{k % 7},{'ab'[k % 2]}\n" for k in range(100))
+    (tmp_path / "rows.csv").write_text("amount,x,y\n" + cells, encoding="utf-8")
+    text = draft(tmp_path / "rows.csv", tmp_path / "rows.odt", None, None).text
+    assert "drop amount  # amounts of money: write the numbers without the currency" in text
+
+
+def test_a_condition_for_a_group_is_shown_as_one() -> None:
+    rows = {"x": [1, 2, 3, 4], "land": list("abab"), "y": list("abab")}
+    spec = 'data frame target y tree depth <= 1 minimize errors rule r: accuracy(land == "a") >= 5%'
+    with pytest.raises(OdtError) as caught:
+        odtdsl.solve(spec, frame=rows)
+    (one,) = caught.value.diagnostics
+    assert one.helps == ('define the group first: `group these = land = "a"`',)

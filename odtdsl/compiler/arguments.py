@@ -34,6 +34,9 @@ from odtdsl.problem.terms.base import Kind, Param, Signature, Term
 from odtdsl.problem.terms.registry import BY_NAME
 from odtdsl.problem.terms.synonyms import our_way
 
+_CONDITIONS = (ast.Compare, ast.Member, ast.IsMissing, ast.Not, ast.And, ast.Or)
+"""Of rows, they make a group."""
+
 MOST_GROUPS_OF_COLUMN = 20
 R = TypeVar("R")
 
@@ -402,11 +405,14 @@ class Arguments:
 
     def _group(self, expr: ast.Expr) -> GroupArg:
         if not isinstance(expr, ast.Name):
+            example = 'women = sex = "female"'
+            if isinstance(expr, _CONDITIONS):
+                example = f"these = {expr_to_text(expr)}"
             raise self.reporter.error(
                 "T225",
                 "expected the name of a group",
                 expr,
-                helps=('define the group first: `group women = sex = "female"`',),
+                helps=(f"define the group first: {coded(f'group {example}')}",),
             )
         known = self.namespace.group_names
         if expr.name not in known:

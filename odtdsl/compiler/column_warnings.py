@@ -15,11 +15,11 @@ import numpy as np
 from odtdsl.base.diagnostics.model import Diagnostic
 from odtdsl.base.limits import ANALYSIS, looking
 from odtdsl.compiler.context import Reporter
-from odtdsl.compiler.lookalikes import Written, numerals_of_all, way_of
 from odtdsl.compiler.statements import Statements
 from odtdsl.compiler.targets import TargetPart
 from odtdsl.datasets.cells import number_of
 from odtdsl.datasets.dataset import Column, Value
+from odtdsl.datasets.lookalikes import BARE, Written, numerals_of_all, way_of
 from odtdsl.datasets.numerals import Numerals
 from odtdsl.datasets.table import FloatArray, IntArray, distinct
 from odtdsl.language import ast
@@ -283,8 +283,7 @@ def _signs_of(name: str, written: Written, statements: Statements, reporter: Rep
             f"add {coded(f'days {{{name_text(name)}}}')} to the data statement to read days, or "
             f"{coded(f'parts {{{name_text(name)}}}')} to read year, month and weekday",
         ),
-        "percent": ("percentages", "write the numbers without the sign"),
-        "currency": ("amounts of money", "write the numbers without the currency"),
+        **BARE,
     }[written.way]
     column = name_text(name)
     reporter.warn(

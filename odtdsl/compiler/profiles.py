@@ -12,7 +12,7 @@ import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError, shortened
 from odtdsl.compiler.column_warnings import FEW_ROWS, LEAST_NUMBERS
-from odtdsl.compiler.lookalikes import numerals_of_all, way_of
+from odtdsl.datasets.lookalikes import BARE, numerals_of_all, way_of
 from odtdsl.datasets.readers import read
 from odtdsl.datasets.request import ORDERS, DataRequest
 from odtdsl.datasets.table import FloatArray, RawColumn, Table
@@ -100,6 +100,8 @@ class Profile:
         The share of cells that are missing.
     dates
         Of a column of dates, what to write to read them as numbers.
+    signs
+        Of amounts of money and percentages: what they are, and what to do about the sign.
     """
 
     name: str
@@ -114,6 +116,7 @@ class Profile:
     came: tuple[str, ...] = ()
     gone: float = 0.0
     dates: str = ""
+    signs: str = ""
 
 
 # ---- reading
@@ -236,10 +239,16 @@ def profile_of(column: RawColumn, table: Table) -> Profile:
         came=came if set(said) <= _CAME_OR_NOT else (),
         gone=missing / table.n_rows if table.n_rows else 0.0,
         dates=dates_advice(column.name, words) if kind == "date" else "",
+        signs=_signs(words) if kind == "category" else "",
     )
     why = _reason_to_leave_out(made, n, named)
     is_id = why.startswith("one value for each row")
     return replace(made, role="id" if is_id else "left out" if why else "feature", why=why)
+
+
+def _signs(words: tuple[str, ...]) -> str:
+    written = way_of(words)
+    return ": ".join(BARE[written.way]) if written is not None and written.way in BARE else ""
 
 
 def dates_advice(name: str, words: tuple[str, ...]) -> str:
@@ -273,6 +282,8 @@ def _reason_to_leave_out(column: Profile, n: int, named: bool) -> str:
         return column.dates
     if column.code and column.distinct > MOST_LEVELS:
         return f"codes, as some have zeros in front: {column.distinct:,} different ones"
+    if column.signs and column.distinct > MOST_LEVELS:
+        return column.signs
     if column.kind == "category" and column.distinct > MOST_LEVELS:
         return f"{column.distinct:,} different texts: names or notes, not a category"
     return ""

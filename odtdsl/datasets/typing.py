@@ -144,6 +144,7 @@ def _numbers(raw: RawColumn) -> FloatArray:
     if not wrong:  # what is no number stands in rows that were not taken
         return np.array(read, dtype=np.float64)
     row, text = wrong[0]
+    helps = _of_texts(raw, tuple(cell for _, cell in wrong))
     cells = list(dict.fromkeys(f"`{shortened(cell)}`" for _, cell in wrong))
     listed = ", ".join(cells[:_SHOWN]) + (", ..." if len(cells) > _SHOWN else "")
     raise error(
@@ -151,10 +152,7 @@ def _numbers(raw: RawColumn) -> FloatArray:
         f"column `{raw.name}` is declared a number, but {row_place(raw.place(row))} contains "
         f"`{shortened(text)}`",
         notes=(f"{len(wrong)} of {len(texts)} cells are not finite numbers: {listed}",),
-        helps=(
-            *_of_texts(raw, tuple(cell for _, cell in wrong)),
-            f"otherwise write `feature {raw.name}: category`",
-        ),
+        helps=(*helps, f"{'otherwise ' if helps else ''}write `feature {raw.name}: category`"),
     )
 
 
@@ -163,7 +161,11 @@ def _of_texts(raw: RawColumn, wrong: tuple[str, ...]) -> tuple[str, ...]:
     if len(wrong) < int((~raw.missing).sum()):
         return (mark_missing(wrong[0]),)
     from odtdsl.datasets.dates import order_of  # for messages only
+    from odtdsl.datasets.lookalikes import BARE, way_of
 
+    written_as = way_of(tuple(dict.fromkeys(wrong)))
+    if written_as is not None and written_as.way in BARE:
+        return (BARE[written_as.way][1],)
     order = order_of(tuple(dict.fromkeys(wrong)))
     if order is None:
         return ()

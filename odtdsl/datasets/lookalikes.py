@@ -11,6 +11,12 @@ from odtdsl.datasets.numerals import Numerals
 
 Way = Literal["numerals", "percent", "currency", "date"]
 
+BARE: dict[Way, tuple[str, str]] = {
+    "percent": ("percentages", "write the numbers without the sign"),
+    "currency": ("amounts of money", "write the numbers without the currency"),
+}
+"""What numbers with a sign are called, and what to do about it."""
+
 _STYLES = (
     Numerals(".", ","),
     Numerals(",", None),
