@@ -7,10 +7,12 @@ Half of the rows of each set (`train_test_split`, seed 0), the study's four skel
 of depth 4, axis splits, `minimize error_rate + alpha * (splits - 1) / 14`. A run is what a user
 gets, with so many `--threads`: from the spec with its data to the audited answer. `greedy` is the
 heuristic alone. The objective is computed again from the raw data by the diagram as it is emitted,
-and must be equal; no answer may be worse than the heuristic's. `--jobs` runs so many at once.
-`--out FILE` keeps every run, and takes up what is there. `nodes`, `chosen`, `support`: the study's
-figures 2 to 4 and table 2, `named`: some of its runs one by one; see `measures/diagrams.py`.
-`early`: thousands of rows under a limit, with and without moves; see `measures/diagrams_early.py`.
+and must be equal; no answer may be worse than the heuristic's.
+`--jobs` runs so many at once. `--out FILE` keeps every run, and takes up what is there. `--docs
+--place NAME` puts some runs at a place of their own on the page. `nodes`, `chosen`, `support`: the
+study's figures 2 to 4 and table 2, `named`: some of its runs one by one; see
+`measures/diagrams.py`. `early`: thousands of rows under a limit, with and without moves; see
+`measures/diagrams_early.py`.
 """
 
 from __future__ import annotations
@@ -150,6 +152,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", default=None)
     parser.add_argument("--docs", action="store_true", help="put the tables into the page")
+    parser.add_argument("--place", help="where on the page, of a part: its runs one by one")
     args = parser.parse_args()
     if args.what != "share":
         table = TABLES[args.what](args.limit, args.jobs)
@@ -159,8 +162,9 @@ def main() -> None:
     found = runs(args)
     share = shares(found, args)
     each = listed(found, args)
-    if args.docs:
+    if args.docs and args.place is None:
         share.publish(PAGE)
+    if args.docs:
         each.publish(PAGE)
 
 
@@ -214,7 +218,8 @@ def _add(table: Table, skeleton: str, alpha: str, some: list[dict[str, Any]]) ->
 def listed(found: list[dict[str, Any]], args: argparse.Namespace) -> Table:
     """Objective, and bound where it is open, per set."""
     columns = [(s, a) for s in args.skeletons.split(",") for a in args.alphas.split(",")]
-    table = Table("diagrams-each", ("set", "rows", *(f"{s}, {a}" for s, a in columns)))
+    place = args.place or "diagrams-each"
+    table = Table(place, ("set", "rows", *(f"{s}, {a}" for s, a in columns)))
     by = {(r["set"], r["skeleton"], r["alpha"]): r for r in found}
     for name in chosen(args.sets):
         cells = [by.get((name, s, a)) for s, a in columns]
