@@ -275,9 +275,6 @@ void OutputPairs::make_values() {
   const std::size_t blocks = stride_ / kLanes, rows = p.base.rows, targets = data_.targets;
   values_.assign(rows * entries_, 0.0);
   masks_.assign(rows * blocks, 0);
-  const std::size_t words = words_of(rows);
-  set_.resize(words);
-  bits_.assign(columns_.size() * words, 0);
   slots_.assign((first_.size() - 1) * rows, 0);
   if (measured_) rounding_.assign(p.model.measures.size(), 0.0);
   if (measured_) weighed_.assign(rows, 0);
@@ -305,12 +302,10 @@ void OutputPairs::make_values() {
       if (measures_[m].absolute) {
         for (std::size_t t = 0; t < targets; ++t) {
           const double y = p.target[row * targets + t], d = y - data_.centre[t];
-          double before = 0;  // parts hold by what a tangent differs from the one before it
           for (double turn : turns[m * targets + t]) {
             const double sign = y > turn ? one.weight[row] : -one.weight[row];
-            *part++ = sign - before;
-            *part++ = (sign - before) * d;
-            before = sign;
+            *part++ = sign;
+            *part++ = sign * d;
           }
           rounding_[m] += std::fabs(one.factor[t] * one.weight[row]) *
                           (1e-11 * std::fabs(d) + 1e-14 * std::fabs(data_.centre[t]));
@@ -329,10 +324,8 @@ void OutputPairs::make_values() {
       of[k] = static_cast<double>(
           p.rules.value[row * static_cast<std::size_t>(p.rules.sums) + k - sums_]);
     for (std::size_t c = 0; c < columns_.size(); ++c)
-      if (data_.rank(columns_[c].feature, row) < columns_[c].bound) {
+      if (data_.rank(columns_[c].feature, row) < columns_[c].bound)
         masks_[row * blocks + c / kLanes] |= static_cast<std::uint8_t>(1 << (c % kLanes));
-        bits_[c * words + row / kBlock] |= std::uint64_t{1} << (row % kBlock);
-      }
     for (std::size_t k = 0; k + 1 < first_.size(); ++k)
       for (std::size_t c = first_[k]; c < first_[k + 1]; ++c)
         slots_[k * rows + row] += data_.rank(columns_[c].feature, row) >= columns_[c].bound;

@@ -52,34 +52,7 @@ void OutputPairs::sum(const std::uint32_t* rows, std::size_t n, bool measured, T
   }
   if (!measured) return;
   list_weighed(out);
-  sum_measures(out);
-}
-
-// Of all but the first tangent, rows say by what it differs from the one before it: few rows do.
-void OutputPairs::sum_measures(Table& out) {
-  std::vector<std::uint32_t> rows;
-  for (const PairMeasure& one : measures_) {
-    if (one.signs) continue;
-    const std::size_t tangents = one.absolute ? PairMeasure::kTangents * data_.targets : 0;
-    if (tangents == 0)
-      sum_parts(out.weighed.data(), out.weighed.size(), one.part, one.part + 1 + data_.targets,
-                out);
-    for (std::size_t k = 0; k < tangents; ++k) {
-      const std::size_t p = one.part + 2 * k;
-      rows.clear();
-      for (std::uint32_t row : out.weighed)
-        if (values_[row * entries_ + p] != 0) rows.push_back(row);
-      sum_parts(rows.data(), rows.size(), p, p + 2, out);
-      if (k % PairMeasure::kTangents == 0) continue;
-      out.all[p] += out.all[p - 2];
-      out.all[p + 1] += out.all[p - 1];
-      add_to(out.ones.data() + p * stride_, out.ones.data() + (p - 2) * stride_, 2 * stride_);
-      for (std::size_t c = 0; c < columns_.size(); ++c) {
-        double* sums = out.pairs.data() + (c * parts_ + p) * stride_;
-        add_to(sums, sums - 2 * stride_, 2 * stride_);
-      }
-    }
-  }
+  sum_parts(out.weighed.data(), out.weighed.size(), free_parts_, parts_, out);
 }
 
 void OutputPairs::list_weighed(Table& out) const {
@@ -108,9 +81,6 @@ void OutputPairs::sum_ones(const std::uint32_t* rows, std::size_t n, std::size_t
 void OutputPairs::sum_parts(const std::uint32_t* rows, std::size_t n, std::size_t from,
                             std::size_t to, Table& out) {
   sum_ones(rows, n, from, to, out);
-  std::fill(set_.begin(), set_.end(), 0);
-  for (std::size_t i = 0; i < n; ++i)
-    set_[rows[i] / kBlock] |= std::uint64_t{1} << (rows[i] % kBlock);
   for (std::size_t k = 0; k + 1 < first_.size(); ++k) add_feature(k, rows, n, from, to, out);
   // What is left of two columns is known behind the earlier of their features.
   for (std::size_t block = kLanes; block < columns_.size(); block += kLanes) {
@@ -135,17 +105,9 @@ void OutputPairs::add_feature(std::size_t k, const std::uint32_t* rows, std::siz
   if (columns == 1) {
     const bool left = 2 * out.ones[first] <= out.all[0];
     std::size_t picked = 0;
-    if (n < set_.size()) {
-      for (std::size_t i = 0; i < n; ++i) {
-        picked_[picked] = rows[i];
-        picked += (slot[rows[i]] == 0) == left;
-      }
-    } else {
-      const std::uint64_t *bits = bits_.data() + first * set_.size(), flip = left ? 0 : ~0ULL;
-      for (std::size_t w = 0; w < set_.size(); ++w)
-        for (std::uint64_t word = set_[w] & (bits[w] ^ flip); word != 0; word &= word - 1)
-          picked_[picked++] = static_cast<std::uint32_t>(kBlock * w) +
-                              static_cast<std::uint32_t>(__builtin_ctzll(word));
+    for (std::size_t i = 0; i < n; ++i) {
+      picked_[picked] = rows[i];
+      picked += (slot[rows[i]] == 0) == left;
     }
     most = left ? 1 : 0;
     ends_.assign({left ? picked : 0, picked});

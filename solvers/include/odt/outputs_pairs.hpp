@@ -160,7 +160,6 @@ class OutputPairs {
   void make_values();
   void round_means();
   void list_weighed(Table& out) const;
-  void sum_measures(Table& out);
   void sum_ones(const std::uint32_t* rows, std::size_t n, std::size_t from, std::size_t to,
                 Table& out) const;
   void sum_parts(const std::uint32_t* rows, std::size_t n, std::size_t from, std::size_t to,
@@ -208,7 +207,6 @@ class OutputPairs {
   std::size_t free_parts_ = 0, parts_ = 0, own_ = 0, sums_ = 0, entries_ = 0;
   std::vector<double> values_;        // [row][entry]
   std::vector<std::uint8_t> masks_;   // [row][stride / lanes]
-  std::vector<std::uint64_t> bits_, set_;  // [column][word]: rows left of it; those of a sum
   std::vector<std::uint16_t> slots_;  // [feature with cuts][row]: columns that it is not left of
   std::vector<std::size_t> first_;    // of each such feature, its first column; then their number
   std::vector<PairMeasure> measures_;
