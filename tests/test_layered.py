@@ -108,6 +108,34 @@ def test_no_diagram_of_a_shape_loses_less_than_its_bound(widths: str) -> None:
                 assert found.bound == found.value
 
 
+@pytest.mark.parametrize("shape", [(1, 1, 1), (1, 2, 1), (1, 1, 2), (1, 1, 1, 1)])
+def test_rows_that_lose_by_every_label_are_bounded(shape: tuple[int, ...]) -> None:
+    """As kinds of rows do that hold several classes."""
+    least = 0
+    for seed in range(scaled(1000, least=100)):
+        rng = np.random.default_rng(seed)
+        n, features, labels = rng.integers(5, 12), rng.integers(1, 4), rng.integers(2, 6)
+        ranks = rng.integers(0, 4, (features, n)).astype(np.uint32)
+        losses = 1 - np.eye(labels, dtype=np.int64)[rng.integers(0, labels, n)]
+        losses = losses * rng.integers(1, 4) + rng.integers(0, 3, (n, 1))
+        value = Shapes(ranks, losses, [None] * len(ranks)).diagrams(shape)
+        if value is None:
+            continue
+        search = engine_of(ranks, losses)
+        by_trees = search.solve(shape, 1000, NO_LIMITS, bound_only=True)
+        assert by_trees.bound <= value, seed
+        for below in (1000, value + 1, value, 1):
+            found = search.solve(shape, below, NO_LIMITS)
+            assert found.complete, seed
+            if below > value:
+                assert found.value == found.bound == value, (seed, below)
+            else:
+                assert found.value is None, (seed, below)
+                assert found.bound <= value, (seed, below)
+        least = max(least, value)
+    assert least > 10
+
+
 def test_a_search_that_is_cut_short_claims_no_more_and_is_taken_up() -> None:
     """Limits bite only after 200,000 rows visited, so tiny tables never meet them."""
     cut = 0

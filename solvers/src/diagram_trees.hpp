@@ -84,15 +84,15 @@ class RefutedRows {
   }
 
   // A bound above `budget` on what rows lose, or 0: at least what some of them do, and what others
-  // do less `spread` for each that is not among them.
-  Loss least(const Rows<W>& rows, Loss budget, Loss spread) {
+  // do less `dearest` for each that is not among them.
+  Loss least(const Rows<W>& rows, Loss budget, Loss dearest) {
     for (std::size_t e = 0; e < rows_.size(); ++e) {
       Loss least = loss_[e];
       if (least <= budget) continue;
       const Rows<W> others = rows_[e].without(rows);
       if (!others.none()) {
-        if (least - spread <= budget) continue;
-        least -= spread * static_cast<Loss>(others.count());
+        if (least - dearest <= budget) continue;
+        least -= dearest * static_cast<Loss>(others.count());
         if (least <= budget) continue;
       }
       std::swap(rows_[e], rows_[e / 2]);  // those that help come first
@@ -127,11 +127,7 @@ class ShapeTrees {
 
   explicit ShapeTrees(ShapeTable<W>& table)
       : table_(table), p_(table.p), stumps_(table.lanes.room()) {
-    for (std::size_t r = 0; r < p_.rows; ++r) {
-      const auto of = p_.loss.begin() + static_cast<std::ptrdiff_t>(r * p_.labels);
-      const auto [low, high] = std::minmax_element(of, of + p_.labels);
-      spread_ = std::max(spread_, *high - *low);
-    }
+    if (!p_.loss.empty()) dearest_ = *std::max_element(p_.loss.begin(), p_.loss.end());
   }
 
   void begin(const std::vector<int>& shape, const Options& options, Control& control) {
@@ -252,7 +248,7 @@ class ShapeTrees {
       control_->check();
     }
     if (!quick)
-      if (const Loss least = refuted_[i].least(s, budget, spread_); least > budget) return least;
+      if (const Loss least = refuted_[i].least(s, budget, dearest_); least > budget) return least;
     if (quick)
       return std::min(budget + 1, pairs ? pairs_.stump(table_.pairs, s.word, W)
                                         : table_.lanes.least(s.word, W, stumps_));
@@ -363,7 +359,7 @@ class ShapeTrees {
   PairLanes::Room pairs_;
   std::vector<KeptTrees<W>*> known_;     // of the layers of this shape
   std::vector<RefutedRows<W>> refuted_;  // by layer
-  Loss spread_ = 0;                      // what a row loses at most beyond its best label
+  Loss dearest_ = 0;                     // what a row loses at most
   std::size_t kept_ = 0, most_ = 0, looked_ = 0;
   static constexpr std::size_t kPairs = 2;   // rows in bytes are as quick as one
   static constexpr std::size_t kWiden = 10;  // cells between two looks, to visits of rows
