@@ -88,8 +88,12 @@ def test_what_is_lacking_is_told() -> None:
     tree = odtdsl.OptimalTreeClassifier(RULES, max_depth=1).fit(X, y, sensitive_features=sex)
     with pytest.raises(OdtError, match="U609"):
         tree.audit(X, y)
-    with pytest.raises(OdtError, match="not a class seen in `fit`"):
+    with pytest.raises(OdtError, match="not a class seen in `fit`") as caught:
         tree.audit(X, np.where(y == "p", "p", "new"), sensitive_features=sex)
+    (one_problem,) = caught.value.diagnostics
+    assert one_problem.code == "D142"
+    assert one_problem.message == "`y` holds `new`, which is not a class seen in `fit`"
+    assert one_problem.helps == ("leave these rows out, or fit with rows of that class",)
     one = tree.audit(X[y == "p"], y[y == "p"], sensitive_features=sex[y == "p"])
     assert one.rows == (y == "p").sum()
     with pytest.raises(OdtError, match="U609"):

@@ -414,7 +414,10 @@ class Variant:
         return error(
             "U302",
             f"`{name}` is an option of `{owner}`, not of `{back_end}`",
-            helps=(f'use `{owner}` (`--using {owner}`, in Python `using="{owner}"`)',),
+            helps=(
+                f'use `{owner}` (`--using {owner}`, in Python `using="{owner}"`, of estimators '
+                f'`backend="{owner}"`)',
+            ),
         )
 
 

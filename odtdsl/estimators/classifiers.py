@@ -12,6 +12,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
+from odtdsl.base.diagnostics.model import error
+from odtdsl.datasets.cells import row_place
 from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.datasets.writing import objects
 from odtdsl.estimators.base import OptimalEstimator, free_name
@@ -67,14 +69,24 @@ class _Classifier(ClassifierMixin, OptimalEstimator):  # type: ignore[misc]
         return target, {name: cells[codes]}
 
     def _other_targets(self, y: Any, names: Sequence[str]) -> dict[str, Any]:
-        """Cells of the classes of `fit`, which need not all be there; others are refused later."""
+        """Cells of the classes of `fit`, which need not all be there; others are refused."""
         column = column_of(y)
         check_labels(column)
         known = dict(zip(self.classes_.tolist(), labels_of(self.classes_), strict=True))
+        labels = column.tolist()
+        new = [row for row, label in enumerate(labels) if label not in known]
+        if new:
+            raise error(
+                "D142",
+                f"`y` holds `{labels[new[0]]}`, which is not a class seen in `fit`",
+                notes=(
+                    f"first in {row_place(new[0])}; {len(new)} of {len(labels)} rows",
+                    f"the classes are {', '.join(f'`{one}`' for one in known)}",
+                ),
+                helps=("leave these rows out, or fit with rows of that class",),
+            )
         cells = np.empty(len(column), dtype=object)
-        cells[:] = [
-            known.get(label, f"{label} (not a class seen in `fit`)") for label in column.tolist()
-        ]
+        cells[:] = [known[label] for label in labels]
         return {names[0]: cells}
 
     def _labels(self, places: Any) -> npt.NDArray[Any]:
