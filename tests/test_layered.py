@@ -114,7 +114,7 @@ def test_rows_that_lose_by_every_label_are_bounded(shape: tuple[int, ...]) -> No
     least = 0
     for seed in range(scaled(1000, least=100)):
         rng = np.random.default_rng(seed)
-        n, features, labels = rng.integers(5, 12), rng.integers(1, 4), rng.integers(2, 6)
+        n, features, labels = (int(rng.integers(*ends)) for ends in ((5, 12), (1, 4), (2, 6)))
         ranks = rng.integers(0, 4, (features, n)).astype(np.uint32)
         losses = 1 - np.eye(labels, dtype=np.int64)[rng.integers(0, labels, n)]
         losses = losses * rng.integers(1, 4) + rng.integers(0, 3, (n, 1))

@@ -297,7 +297,8 @@ class ShapeSearch : ShapeTrees<W> {
 template <int W>
 class Search final : public LayeredSearch {
  public:
-  explicit Search(LayeredProblem problem) : anyway_(take_out(problem)), table_(std::move(problem)) {}
+  explicit Search(LayeredProblem problem)
+      : anyway_(take_out(problem)), table_(std::move(problem)) {}
 
   LayeredAnswer solve(const std::vector<int>& shape, Loss below, bool bound_only,
                       const Options& options) override {
