@@ -292,6 +292,24 @@ def test_missing_cells_levels_and_facts_are_certified(tmp_path: Path) -> None:
         assert shown.certificate.certified, rule
 
 
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_feature_may_be_used_on_one_side_only(side: int, tmp_path: Path) -> None:
+    """Behind `a`, one side is told by `b` and the other by `c`: no other tree loses nothing."""
+    rows = [(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1)]
+    frame: dict[str, Any] = dict(zip("abc", map(list, zip(*rows, strict=True)), strict=True))
+    frame["y"] = ["nm"[b if a == side else c] for a, b, c in rows]
+    spec = "data frame target y: class feature a, b, c: number tree depth <= 2 minimize errors"
+    path = tmp_path / "a.cert"
+    result = odtdsl.solve(f"{spec} rule used: uses(b)", frame=frame, using="exact", proof=path)
+    assert result.objective == 0
+    assert checked(path).stdout.endswith("certified: the tree is optimal\n")
+    head, text, _ = pieces(path)
+    path.write_bytes(
+        head + text + as_bytes([1, 2, 1, 1, 0])
+    )  # one claim, of value 1; no multiplier
+    assert "a tree that keeps the rules loses less than is claimed" in refused(path).stdout
+
+
 def test_a_problem_must_say_its_depth(tmp_path: Path) -> None:
     path = tmp_path / "a.cert"
     frame = {"x": [1, 2, 3, 4], "y": ["n", "p", "n", "p"]}
