@@ -275,9 +275,15 @@ def test_smallest_tree_without_error():
         table = loss_table(labels, classes)
         deepest = int(rng.integers(0, 7))
         memory = 2000 if rng.random() < 0.2 else None
-        result = solve(
-            ranks, distinct, labels, classes, deepest, smallest=True, memory_limit=memory
+        options = {"smallest": True, "memory_limit": memory, "alone": 0}
+        result, *more = (
+            solve(ranks, distinct, labels, classes, deepest, threads=threads, **options)
+            for threads in (1, 2, 3)
         )
+        for other in more:
+            assert other.status == result.status
+            assert other.bound == result.bound
+            assert same_tree(other.tree, result.tree)
         depth = next((d for d in range(deepest + 1) if brute_force(ranks, table, d) == 0), None)
         if depth is None:
             assert result.status == "infeasible"

@@ -345,7 +345,8 @@ Result solve_smallest(const Problem& problem, const Kernels& kernels, Control& c
   const BitProblem bits(problem, loss, kernels);
   const std::size_t limit =
       control.options().memory_limit ? control.options().memory_limit : std::size_t{1} << 29;
-  const RootAnswer answer = Smallest(bits, control, limit).run(result);
+  SmallestTable table(bits, limit);
+  const RootAnswer answer = Smallest(bits, control, table).run(result);
   result.bound = answer.bound;
   if (!answer.plan.empty()) {
     Problem plain = problem;

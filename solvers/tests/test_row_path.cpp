@@ -65,7 +65,10 @@ CASE(smallest_trees_rest_on_no_hash) {
     Problem p = random_problem(random, draw(random, 8, 24), draw(random, 3, 6), 2, 3);
     p.depth = 6;
     p.smallest = true;
-    answers_agree([&] { return solve(p, Options{}); }, hits);
+    Options o;
+    o.threads = 1 + trial % 2;
+    o.alone = 0;
+    answers_agree([&] { return solve(p, o); }, hits);
   }
   check_hits(hits);
 }

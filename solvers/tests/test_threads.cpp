@@ -1,11 +1,13 @@
 // Several threads on problems long enough that they meet: the answers are those of one thread.
 // Built with ODT_SANITIZE=thread, every race between them is told.
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <thread>
 
 #include "check.hpp"
 #include "odt/number_problem.hpp"
+#include "odt/row_path.hpp"
 #include "odt/ruled.hpp"
 #include "random_problem.hpp"
 #include "random_ruled.hpp"
@@ -44,6 +46,76 @@ CASE(threads_find_the_same_optimum) {
       CHECK(one.value == four.value);
       CHECK(one.method == four.method);
     }
+}
+
+namespace {
+
+Options at_once(int threads) {
+  Options o;
+  o.threads = threads;
+  o.alone = 0;
+  return o;
+}
+
+bool same(const Tree& a, const Tree& b) {
+  return std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(),
+                    [](const TreeNode& x, const TreeNode& y) {
+                      return x.feature == y.feature && x.cut == y.cut && x.left == y.left &&
+                             x.right == y.right && x.label == y.label;
+                    });
+}
+
+}  // namespace
+
+// Also where shelves of the table are emptied all the time, and all sets of rows share one.
+CASE(threads_find_the_same_smallest_tree) {
+  Random random(29);
+  int found = 0, impossible = 0;
+  for (int trial = 0; trial < check::trials(1500); ++trial) {
+    const bool large = trial % 50 == 0;
+    Problem p = random_problem(random, large ? 200 : draw(random, 4, 30), draw(random, 2, 6),
+                               2 + trial % 2, large ? 9 : 4);
+    for (std::size_t i = 0; i < p.rows; ++i)
+      if (draw(random, 0, 9) > 0)
+        p.label[i] = (p.rank[i] < 2) != (p.rank[p.rows + i] < p.distinct[1] / 2);
+    p.depth = draw(random, 1, 7);
+    p.smallest = true;
+    blind_hashes = trial % 7 == 3 && !large;
+    Options one = at_once(1);
+    one.memory_limit = trial % 3 == 0 ? 20000 : 0;
+    const Result alone = solve(p, one);
+    for (int threads : {2, 3}) {
+      Options o = one;
+      o.threads = threads;
+      const Result r = solve(p, o);
+      CHECK(r.status == alone.status && r.bound == alone.bound && same(r.tree, alone.tree));
+      CHECK(r.timeline.size() == alone.timeline.size());
+    }
+    found += alone.status == Status::optimal;
+    impossible += alone.status == Status::infeasible;
+  }
+  blind_hashes = false;
+  CHECK(found > 20 && impossible > 20);
+}
+
+CASE(threads_for_the_smallest_tree_stop_together) {
+  Problem p = noisy(5, 500, 12, 2);
+  p.depth = 12;
+  p.smallest = true;
+  for (std::uint64_t work : {1000, 100000, 3000000}) {
+    Options o = at_once(4);
+    o.work_limit = work;
+    const Result r = solve(p, o);
+    CHECK(r.status == Status::unknown || r.status == Status::feasible);
+  }
+  const auto caller = std::this_thread::get_id();
+  int asked = 0, elsewhere = 0;
+  Options o = at_once(3);
+  o.interrupted = [&] {
+    elsewhere += std::this_thread::get_id() != caller;
+    return ++asked > 3;
+  };
+  CHECK(solve(p, o).status != Status::optimal && asked > 3 && elsewhere == 0);
 }
 
 CASE(threads_stop_together) {

@@ -408,6 +408,7 @@ class PlainSearch(StackedSearch):
         limits = engine.Limits(
             time_limit=self.limits.left(),
             memory_limit=self.limits.table_bytes(),
+            threads=self.limits.threads,
             interrupted=self.limits.interrupted,
         )
         found = engine.solve(problem, limits)
