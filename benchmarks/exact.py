@@ -39,6 +39,7 @@ MEASURES: dict[str, tuple[Callable[[argparse.Namespace], None], str]] = {
     "from-python": (from_python.from_python, "depth runs limit sets peer"),
     "smallest": (speed.smallest, "isa runs limit"),
     "threads": (speed.threads, "depth isa runs limit sets"),
+    "shared-work": (speed.shared_work, "runs"),
     "gap": (speed.gap, "depth=4 isa limit=120 sets peer gap"),
     "memory": (memory.memory, "depth runs limit sets peer"),
     "cache": (memory.cache, "limit=120 sets megabytes"),

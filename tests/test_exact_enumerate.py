@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,10 @@ from scale import SCALE, scaled
 import odtdsl
 from odtdsl.auditor.audit import Audit, audit
 from odtdsl.backends.base import Limits
+from odtdsl.backends.exact import enumeration
 from odtdsl.backends.exact.enumeration import Wish, enumerate_trees
 from odtdsl.backends.exact.idle_splits import idle_splits_go
+from odtdsl.base import engine
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.driver import collected
 from odtdsl.predictors.tree import Tree
@@ -147,6 +150,41 @@ def test_as_many_trees_as_there_are() -> None:
         assert found == Counter({v: expected[v] for v in values if v <= bound}), seed
         listed += found.total()
     assert listed > 1000 * SCALE
+
+
+def test_threads_list_the_same_in_the_same_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def at_once(*, threads: int, **given: Any) -> Any:
+        asked.append(threads)
+        return engine.Limits(threads=threads, alone=0, **given)
+
+    mine = SimpleNamespace(**{name: getattr(engine, name) for name in ("Wish", "Twins")})
+    mine.Limits, mine.enumerate = at_once, engine.enumerate
+    monkeypatch.setattr(enumeration, "engine", mine)
+    listed = 0
+    for seed in range(scaled(150, least=10)):
+        core = random_core(random.Random(f"threads {seed}"))
+        best = min(counts(core))[0]
+        lists = []
+        for threads in (1, 2, 3):
+            told: list[RawTree] = []
+
+            def hear(tree: RawTree, *_: object, told: list[RawTree] = told) -> bool:
+                told.append(tree)
+                return len(told) < 200
+
+            stage = core.objective[0]
+            assert isinstance(stage, LinearStage)
+            bound = Fraction(best + 3 * stage.measure.denominator, stage.measure.denominator)
+            ended = enumerate_trees(
+                core, (bound,), Limits(threads=threads), hear, wish=Wish(count=True)
+            )
+            lists.append((told, ended.counts, ended.without, ended.stopped))
+        assert lists[0] == lists[1] == lists[2], seed
+        listed += len(lists[0][0])
+    assert listed > 100
+    assert set(asked) == {1, 2, 3}
 
 
 # ---- limits, and what is refused

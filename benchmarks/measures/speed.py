@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+import odtdsl
 from measures import sets
 from measures.peers import Outcome, Paired, agree, alternate, contree, ours, streed
 from measures.report import Table, geometric
@@ -147,6 +148,63 @@ def threads(args: Namespace) -> None:
             name, args.depth, pair.mine.value, pair.other_seconds, pair.seconds, f"{pair.ratio:.2f}"
         )
     _finish(args, table)
+
+
+def shared_work(args: Namespace) -> None:
+    """Trees without error and lists: processor seconds of one thread, and of two together."""
+    table = Table(
+        "shared-work",
+        ("problem", "answer", "one thread, s", "two together, s", "the busier, s", "ratio"),
+    )
+    problems = {"800 x 8, least depth, then size": _least, "pima, depth 3, 14 errors": _list}
+    for name, solve in problems.items():
+        spent: dict[int, tuple[float, float]] = {}
+        answers: set[object] = set()
+        for _ in range(args.runs):
+            for threads in (1, 2):
+                began, alone = time.process_time(), time.thread_time()
+                answers.add(solve(threads))
+                alone = time.thread_time() - alone
+                both = time.process_time() - began
+                spent[threads] = min(
+                    spent.get(threads, (math.inf, 0)), (both, max(alone, both - alone))
+                )
+        (one, _), (two, busier) = spent[1], spent[2]
+        (answer,) = answers
+        table.add(name, answer, one, two, busier, f"{one / busier:.2f}")
+    table.note("Least of the runs.")
+    if args.docs:
+        table.publish()
+
+
+def _least(threads: int) -> object:
+    """A table whose labels a random tree of depth 6 gives."""
+    rng = np.random.default_rng(2)
+    x = rng.integers(0, 10, (8, 800))
+    y = np.zeros(800, dtype=np.int32)
+
+    def grow(rows: Array, depth: int) -> None:
+        if depth == 0 or len(rows) < 2:
+            y[rows] = rng.integers(0, 2)
+            return
+        column, cut = rng.integers(0, 8), rng.integers(0, 9)
+        left = x[column][rows] <= cut
+        grow(rows[left], depth - 1)
+        grow(rows[~left], depth - 1)
+
+    grow(np.arange(800), 6)
+    found = ours(x.T, y, 8, smallest=True, threads=threads)
+    assert found.proven
+    return found.value
+
+
+def _list(threads: int) -> object:
+    spec = f'data "{sets.folder()}/cases/pima.csv" target diabetes tree depth <= 3 minimize errors'
+    found = odtdsl.parse(spec).alternatives(
+        near="14 errors", only_count=True, most=100, threads=threads
+    )
+    assert found.raw is not None
+    return found.raw
 
 
 def gap(args: Namespace) -> None:

@@ -368,7 +368,9 @@ def alternatives(
     stopped: Stopped = ""
     ended = Enumerated(stopped="", counts=())
     if result.status == "optimal" and not result.interrupted:
-        limits = Limits(deadline=deadline, memory_bytes=options.memory_bytes)
+        limits = Limits(
+            deadline=deadline, threads=options.threads, memory_bytes=options.memory_bytes
+        )
         wish = Wish(most=most, tell=bool(tell) or found.merges, count=count or not tell)
         stopped, ended = _enumerate(core, analysis, result, near, limits, found, wish)
     elif result.status != "infeasible":

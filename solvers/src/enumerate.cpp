@@ -7,6 +7,7 @@
 
 #include "odt/ruled_choice.hpp"
 #include "odt/tree_graph.hpp"
+#include "odt/workers.hpp"
 
 namespace odt {
 namespace {
@@ -43,7 +44,7 @@ class Run {
     } catch (const std::overflow_error&) {
       listed_.no_memory = true;
     }
-    listed_.counters.add(free_.search.counters);
+    graph_.count(listed_.counters);
     listed_.counters.cache_entries = graph_.nodes();
   }
 
@@ -86,24 +87,26 @@ class Run {
 
   void count(const GraphNode& root) {
     std::map<Loss, BigCount> counts;
-    for (const Class& c : root.classes)
+    for (const Class& c : root.trees->classes)
       if (const Loss value = value_of(c.key); value < kInfinite) counts[value] += c.count;
     listed_.counts.assign(counts.begin(), counts.end());
     listed_.counted = true;
     if (!listing_.count) return;
-    for (int column = 0; column < p_.columns; ++column) {
-      const std::vector<BigCount> of = graph_.without(column);
-      BigCount sum;
+    graph_.number_classes();
+    listed_.without.resize(static_cast<std::size_t>(p_.columns));
+    const Options& o = control_.options();
+    Workers workers(control_.work() < o.alone ? 1 : o.threads);
+    workers.run(listed_.without.size(), [&](int, std::size_t column) {
+      const std::vector<BigCount> of = graph_.without(static_cast<int>(column));
       for (std::size_t k = 0; k < of.size(); ++k)
-        if (value_of(root.classes[k].key) < kInfinite) sum += of[k];
-      listed_.without.push_back(sum);
-    }
+        if (value_of(root.trees->classes[k].key) < kInfinite) listed_.without[column] += of[k];
+    });
   }
 
   // Trees that are not told yet, of at most this objective; all that are better are known.
   bool tell(GraphNode& root, Loss upto) {
     std::map<Loss, std::vector<const Class*>> classes;
-    for (const Class& c : root.classes)
+    for (const Class& c : root.trees->classes)
       if (const Loss value = value_of(c.key); value <= upto && value > told_upto_)
         classes[value].push_back(&c);
     for (const auto& [value, of] : classes)

@@ -8,8 +8,8 @@ namespace odt {
 const std::vector<GraphNode::Item>& TreeGraph::list(GraphNode& n, std::size_t at) {
   // Where sub-trees of one function count once, those that weigh less come first.
   for (std::size_t before = reduce_ ? 0 : at; before < at; ++before)
-    if (!n.classes[before].listed) list(n, before);
-  Class& c = n.classes[at];
+    if (!n.trees->classes[before].listed) list(n, before);
+  Class& c = n.trees->classes[at];
   if (c.listed) return c.items;
   c.listed = true;
   each(n, c, [&](const Item& item) {
@@ -18,7 +18,7 @@ const std::vector<GraphNode::Item>& TreeGraph::list(GraphNode& n, std::size_t at
   });
   if (reduce_) keep_new(n, c);
   charge(c.items.size() * sizeof(Item));
-  control_.poll(c.items.size() + n.splits.size() + n.stumps.size());
+  control_.poll(c.items.size() + n.trees->splits.size() + n.trees->stumps.size());
   return c.items;
 }
 
@@ -55,18 +55,18 @@ int TreeGraph::build(const GraphNode& n, const Item& item, Tree& tree) const {
   if (item.kind == Item::leaf) {
     made.label = static_cast<int>(item.which);
   } else if (item.kind == Item::stump) {
-    const GraphNode::Stump& stump = n.stumps[item.which];
+    const GraphNode::Stump& stump = n.trees->stumps[item.which];
     made.feature = static_cast<int>(stump.feature);
     made.cut = stump.bound - 1;
     made.left = leaf(stump.label[0]);
     made.right = leaf(stump.label[1]);
   } else {
-    const GraphNode::Split& split = n.splits[item.which];
+    const GraphNode::Split& split = n.trees->splits[item.which];
     const GraphNode &left = *split.side[0], &right = *split.side[1];
     made.feature = static_cast<int>(split.feature);
     made.cut = split.bound - 1;
-    made.left = build(left, left.classes[item.left_class].items[item.left], tree);
-    made.right = build(right, right.classes[item.right_class].items[item.right], tree);
+    made.left = build(left, left.trees->classes[item.left_class].items[item.left], tree);
+    made.right = build(right, right.trees->classes[item.right_class].items[item.right], tree);
   }
   tree.nodes[static_cast<std::size_t>(at)] = made;
   return at;
@@ -92,20 +92,20 @@ int TreeGraph::add_function(GraphNode& n, const Item& item) {
   if (item.kind == Item::leaf) {
     made.label = static_cast<int>(item.which);
   } else if (item.kind == Item::stump) {
-    GraphNode::Stump& stump = n.stumps[item.which];
+    GraphNode::Stump& stump = n.trees->stumps[item.which];
     if (stump.region < 0) place(n, stump.feature, stump.bound, stump.region, stump.missing_left);
     made.region = stump.region;
     made.missing_left = stump.missing_left;
     made.left = leaf(stump.label[0]);
     made.right = leaf(stump.label[1]);
   } else {
-    GraphNode::Split& split = n.splits[item.which];
+    GraphNode::Split& split = n.trees->splits[item.which];
     if (split.region < 0) place(n, split.feature, split.bound, split.region, split.missing_left);
     GraphNode &left = *split.side[0], &right = *split.side[1];
     made.region = split.region;
     made.missing_left = split.missing_left;
-    made.left = add_function(left, left.classes[item.left_class].items[item.left]);
-    made.right = add_function(right, right.classes[item.right_class].items[item.right]);
+    made.left = add_function(left, left.trees->classes[item.left_class].items[item.left]);
+    made.right = add_function(right, right.trees->classes[item.right_class].items[item.right]);
   }
   form_[at] = made;
   return static_cast<int>(at);
@@ -149,41 +149,60 @@ void TreeGraph::place(const GraphNode& n, std::size_t f, std::uint32_t bound, in
 
 // ---- counts
 
-std::vector<BigCount> TreeGraph::without(int column) {
-  std::unordered_map<const GraphNode*, std::vector<BigCount>> known;
-  const std::function<const std::vector<BigCount>&(const GraphNode&)> of =
-      [&](const GraphNode& n) -> const std::vector<BigCount>& {
-    if (const auto at = known.find(&n); at != known.end()) return at->second;
-    std::vector<BigCount> found(n.classes.size());
-    BigCount none;  // of what is no class: idle splits, that are added and taken off again
-    const auto count_of = [&](const TreeKey& key) -> BigCount& {
-      const auto at = std::lower_bound(n.classes.begin(), n.classes.end(), key,
-                                       [](const Class& c, const TreeKey& k) { return c.key < k; });
-      if (at == n.classes.end() || !(at->key == key)) return none;
-      return found[static_cast<std::size_t>(at - n.classes.begin())];
-    };
-    for (int label : n.labels)
-      if (const TreeKey key = leaf_key(n.totals, label); key.weight <= n.budget)
-        count_of(key) += BigCount(1);
-    for (const GraphNode::Stump& stump : n.stumps)
-      if (p_.column[stump.feature] != column) count_of(stump.key) += BigCount(1);
-    for (const GraphNode::Split& split : n.splits) {
-      if (p_.column[split.feature] == column) continue;
-      const std::vector<BigCount>&left = of(*split.side[0]), &right = of(*split.side[1]);
-      pairs(split, n.budget, [&](const Class& l, const Class& r, const TreeKey& key) {
-        const BigCount& a = left[static_cast<std::size_t>(&l - split.side[0]->classes.data())];
-        const BigCount& b = right[static_cast<std::size_t>(&r - split.side[1]->classes.data())];
-        if (!a.zero() && !b.zero()) count_of(key) += a * b;
-      });
-      if (listing_.collapse)
-        idle_pairs(split, [&](const TreeKey& key) {
-          if (key.weight <= n.budget) count_of(key) -= BigCount(1);
-        });
+std::vector<BigCount> TreeGraph::without(int column) const {
+  std::vector<BigCount> counts(classes_);
+  std::vector<char> known(classes_, 0);
+  add_without(column, *root_, counts, known);
+  const auto first = counts.begin() + static_cast<std::ptrdiff_t>(root_->first);
+  return {first, first + static_cast<std::ptrdiff_t>(root_->trees->classes.size())};
+}
+
+// Numbers the classes of all nodes.
+void TreeGraph::number_classes() {
+  classes_ = 0;
+  for (Shelf& shelf : shelves_)
+    for (auto& [key, n] : shelf.known) {
+      n->first = classes_;
+      classes_ += n->trees->classes.size();
     }
-    control_.poll(n.splits.size() + n.stumps.size() + 1);
-    return known.emplace(&n, std::move(found)).first->second;
+}
+
+void TreeGraph::add_without(int column, const GraphNode& n, std::vector<BigCount>& counts,
+                            std::vector<char>& known) const {
+  const Trees& trees = *n.trees;
+  if (trees.classes.empty() || known[n.first]) return;
+  known[n.first] = 1;
+  BigCount none;  // of what is no class: idle splits, that are added and taken off again
+  const auto count_of = [&](const TreeKey& key) -> BigCount& {
+    const auto at = std::lower_bound(trees.classes.begin(), trees.classes.end(), key,
+                                     [](const Class& c, const TreeKey& k) { return c.key < k; });
+    if (at == trees.classes.end() || !(at->key == key)) return none;
+    return counts[n.first + static_cast<std::size_t>(at - trees.classes.begin())];
   };
-  return of(*root_);
+  for (int label : n.labels)
+    if (const TreeKey key = leaf_key(n.totals, label); key.weight <= trees.budget)
+      count_of(key) += BigCount(1);
+  for (const GraphNode::Stump& stump : trees.stumps)
+    if (p_.column[stump.feature] != column) count_of(stump.key) += BigCount(1);
+  for (const GraphNode::Split& split : trees.splits) {
+    if (p_.column[split.feature] == column) continue;
+    const GraphNode &left = *split.side[0], &right = *split.side[1];
+    add_without(column, left, counts, known);
+    add_without(column, right, counts, known);
+    pairs(split, *left.trees, *right.trees, trees.budget,
+          [&](const Class& l, const Class& r, const TreeKey& key) {
+            const auto of = [&](const GraphNode& side, const Class& c) {
+              return counts[side.first + static_cast<std::size_t>(&c - side.trees->classes.data())];
+            };
+            const BigCount a = of(left, l), b = of(right, r);
+            if (!a.zero() && !b.zero()) count_of(key) += a * b;
+          });
+    if (listing_.collapse)
+      idle_pairs(split, [&](const TreeKey& key) {
+        if (key.weight <= trees.budget) count_of(key) -= BigCount(1);
+      });
+  }
+  control_.poll(trees.splits.size() + trees.stumps.size() + 1);
 }
 
 }  // namespace odt

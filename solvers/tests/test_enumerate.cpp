@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "odt/control.hpp"
 #include "odt/enumerate.hpp"
 #include "random_ruled.hpp"
 
@@ -31,10 +32,11 @@ std::vector<int> written(const Tree& tree) {
 
 struct Seen {
   std::map<Loss, long> counts;
+  std::vector<std::vector<int>> trees;
   bool in_order = true, once = true, right = true, complete = false;
 };
 
-Seen list(const RuledProblem& p, const AllTrees& all, Loss most) {
+Seen list(const RuledProblem& p, const AllTrees& all, Loss most, int threads) {
   Seen seen;
   std::set<std::vector<int>> known;
   Loss last = -kInfinite;
@@ -42,12 +44,16 @@ Seen list(const RuledProblem& p, const AllTrees& all, Loss most) {
   listing.found = [&](const Tree& tree, Loss value, int) {
     seen.in_order = seen.in_order && value >= last;
     last = value;
-    seen.once = seen.once && known.insert(written(tree)).second;
+    seen.trees.push_back(written(tree));
+    seen.once = seen.once && known.insert(seen.trees.back()).second;
     seen.right = seen.right && all.value(tree) == value;
     ++seen.counts[value];
     return true;
   };
-  seen.complete = enumerate(p, listing, Options{}).complete;
+  Options o;
+  o.threads = threads;
+  o.alone = 0;
+  seen.complete = enumerate(p, listing, o).complete;
   return seen;
 }
 
@@ -73,12 +79,54 @@ CASE(a_list_has_every_tree_once_in_order) {
     const int ranks = draw(random, 1, 12);
     while (static_cast<int>(expected.size()) > ranks) expected.erase(std::prev(expected.end()));
     const Loss most = expected.empty() ? 1000 : expected.rbegin()->first;
-    const Seen seen = list(p, all, most);
+    const Seen seen = list(p, all, most, 1 + trial % 3);
     CHECK(seen.complete && seen.in_order && seen.once && seen.right);
     CHECK(seen.counts == expected);
     for (const auto& [value, count] : expected) trees += count;
   }
   CHECK(trees > 5000);
+}
+
+CASE(a_list_of_several_threads_is_that_of_one) {
+  Random random(34);
+  long trees = 0;
+  for (int trial = 0; trial < check::trials(1000); ++trial) {
+    const RuledProblem p = ruled_problem(random, trial % 5 == 0 ? Loss{1} << 40 : 1);
+    const AllTrees all(p);
+    const std::map<Loss, long> counts = all.counts();
+    if (counts.empty()) continue;
+    const Loss most = std::next(counts.begin(), std::min<long>(4, counts.size() - 1))->first;
+    const Seen one = list(p, all, most, 1);
+    for (int threads : {2, 3}) {
+      const Seen more = list(p, all, most, threads);
+      CHECK(more.complete && more.trees == one.trees);
+    }
+    trees += static_cast<long>(one.trees.size());
+  }
+  CHECK(trees > 100);
+}
+
+CASE(threads_of_a_list_stop_together) {
+  Random random(35);
+  int stopped = 0, short_of_memory = 0;
+  Looks::work = 50;
+  for (int trial = 0; trial < 150; ++trial) {
+    const RuledProblem p = ruled_problem(random, 1);
+    Listing listing = up_to(p, 1000);
+    listing.count = true;
+    const Listed whole = enumerate(p, listing, Options{});
+    Options o;
+    o.threads = 3;
+    o.alone = 0;
+    o.work_limit = static_cast<std::uint64_t>(draw(random, 1, 5000));
+    o.memory_limit = trial % 2 == 0 ? static_cast<std::size_t>(draw(random, 1000, 100000)) : 0;
+    const Listed part = enumerate(p, listing, o);
+    if (part.complete) CHECK(part.counts == whole.counts && part.without == whole.without);
+    stopped += !part.complete && !part.no_memory;
+    short_of_memory += part.no_memory;
+  }
+  Looks::work = Looks::kUsual;
+  CHECK(stopped > 0 && short_of_memory > 0);
 }
 
 CASE(a_list_ends_when_it_is_told_to) {

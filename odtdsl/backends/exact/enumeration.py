@@ -136,7 +136,7 @@ def enumerate_trees(
         Per stage its largest value, or None. Bounds before the last one that is given must be the
         least values of their stages.
     limits
-        `gap`, `threads` and `seed` are not read.
+        `gap` and `seed` are not read.
     found
         As `Found`.
     wish
@@ -265,6 +265,7 @@ class _Enumeration:
         limits = engine.Limits(
             time_limit=self.limits.left(),
             memory_limit=self.limits.table_bytes(),
+            threads=self.limits.threads,
             interrupted=self.limits.interrupted,
         )
         wish, best = self.wish, self.wish.least

@@ -19,9 +19,13 @@ class FreeTrees {
       : weights(p, m, depth),
         data(weights.free, choose_kernels(control.options().isa), &control),
         search(control) {
+    make_root(root);
+  }
+
+  void make_root(View& view) const {
     const std::size_t pairs =
         data.features() * data.features() * data.rows() * data.rank_bytes() * 4;
-    root.make_root(data, pairs <= (std::size_t{1} << 28), true);
+    view.make_root(data, pairs <= (std::size_t{1} << 28), true);
   }
 
   // A lower bound on the weighted sum of all sub-trees of these rows (of at most `most` leaves, if

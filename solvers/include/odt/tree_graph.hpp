@@ -7,11 +7,20 @@
 // before its sides are looked at: by bit sets, for all tests of a node at once, or by intervals of
 // cuts whose ends bound what lies in between (M and D hold for free trees). Nodes are kept by their
 // rows, written out, so nothing rests on a hash.
+//
+// Several threads grow the graph together. A node's work is parted by its features; who waits for a
+// node takes such a part of it, or of one that is no higher, so nobody waits for ever. Splits are
+// kept in the order of their cuts: a list does not depend on who was where first.
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <condition_variable>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -76,19 +85,25 @@ struct GraphNode {
     bool missing_left = false;
   };
 
+  // Sub-trees. Threads read them while others make more, which then take their place.
+  struct Trees {
+    Loss budget = -kInfinite;    // all of at most this weight are known
+    std::vector<Class> classes;  // ascending
+    std::vector<Split> splits;
+    std::vector<Stump> stumps;
+    Loss least() const { return classes.empty() ? kInfinite : classes.front().key.weight; }
+  };
+
   std::vector<std::uint32_t> rows;
   std::vector<Step> path;  // one that leads here
   int depth, state;
-  int most;                    // leaves of each tree; 0: any number
-  Loss budget = -kInfinite;    // all sub-trees of at most this weight are known
-  std::vector<Loss> totals;    // of the rows: weighted sum per label, then sums
-  std::vector<int> labels;     // that a leaf may have here
-  std::vector<Class> classes;  // ascending
-  std::vector<Split> splits;
-  std::vector<Stump> stumps;
+  int most;                  // leaves of each tree; 0: any number
+  std::vector<Loss> totals;  // of the rows: weighted sum per label, then sums
+  std::vector<int> labels;   // that a leaf may have here
+  std::unique_ptr<Trees> trees = std::make_unique<Trees>();
+  bool growing = false;     // some thread makes more
   std::set<int> functions;  // of the sub-trees listed
-
-  Loss least() const { return classes.empty() ? kInfinite : classes.front().key.weight; }
+  std::size_t first = 0;    // number of its first class among those of all nodes
 };
 
 class TreeGraph {
@@ -97,6 +112,7 @@ class TreeGraph {
   using Class = GraphNode::Class;
 
   TreeGraph(FreeTrees& free, const Listing& listing, Control& control);
+  ~TreeGraph();
 
   // All trees of at most this weight. What was listed before is forgotten.
   GraphNode& upto(Loss weight);
@@ -106,10 +122,13 @@ class TreeGraph {
   bool each(GraphNode& n, const Class& c, Found found);
   Tree tree_of(const GraphNode& node, const Item& item) const;
   int function_of(GraphNode& node, const Item& item);
-  // Of each class the trees that never test a column.
-  std::vector<BigCount> without(int column);
+  // Of each class of the root the trees that never test a column; `number_classes` comes first,
+  // then threads may ask.
+  std::vector<BigCount> without(int column) const;
+  void number_classes();
 
-  std::size_t nodes() const { return known_.size(); }
+  std::size_t nodes() const;
+  void count(Counters& counters) const;
   bool values_known() const { return values_; }
 
  private:
@@ -131,25 +150,77 @@ class TreeGraph {
     Loss least[2];
   };
 
+  using Trees = GraphNode::Trees;
+  // What a thread works with.
+  struct Hand {
+    Hand(Search& search, View& root) : search(search), root(root) {}
+    Search& search;
+    View& root;
+    std::unique_ptr<BitBounds> bits;
+    std::vector<std::unique_ptr<View>> views;  // of the path that was asked for last
+    std::vector<Step> loaded;
+    std::vector<std::uint32_t> ranks, place_of;
+    std::vector<Loss> rank_totals;
+    bool leads = true;  // the calling thread
+  };
+  struct Helper {
+    explicit Helper(Control& control) : search(control), hand(search, root) { hand.leads = false; }
+    Search search;
+    View root;
+    Hand hand;
+    std::thread thread;
+  };
+  // The cuts of a feature; the left side has trees of `left` leaves (0: of any number).
+  struct Part {
+    std::size_t feature;
+    int left, right;
+    std::size_t sides;  // which bounds, by bit sets
+    std::vector<GraphNode::Split> splits;
+    Counts counts;
+  };
+  // A node's way to all sub-trees of at most `budget`.
+  struct Growth {
+    Growth(GraphNode& node, Loss most) : n(node), budget(most) { made->budget = most; }
+    GraphNode& n;
+    Loss budget;
+    std::unique_ptr<Trees> made = std::make_unique<Trees>();
+    Counts counts;
+    Interval all{};                              // of cuts, by scans
+    std::vector<std::array<BitSides, 2>> sides;  // by bit sets
+    std::vector<Part> parts;
+    std::size_t next = 0, open = 0;  // parts: the first that nobody has; those that are not done
+  };
+  struct Ended {};  // another thread failed
+
+  // ---- how threads share that: tree_graph_crew.cpp
+  const Trees& expand(Hand& hand, GraphNode& n, Loss budget);
+  void take_part(Hand& hand, std::unique_lock<std::mutex>& lock, std::shared_ptr<Growth> growth);
+  void help(Hand& hand, std::unique_lock<std::mutex>& lock, int depth);
+  void begin_helping();
+  void serve(Helper& helper);
+  void end();
+
   // ---- what there is: tree_graph.cpp
-  GraphNode& node(std::vector<std::uint32_t> rows, std::vector<Step> path, int depth, int state,
-                  int most);
-  void expand(GraphNode& n, Loss budget);
-  void add_stumps(GraphNode& n, Loss budget, Counts& counts);
-  void rank_totals(const GraphNode& n, std::size_t f);
-  void add_stumps_of(GraphNode& n, std::size_t f, Loss budget, Counts& counts);
-  void add_stump(GraphNode& n, std::size_t f, std::uint32_t bound, const TreeKey& own,
-                 const std::vector<Loss> (&part)[2], Loss budget, Counts& counts);
-  std::vector<Cut> open_cuts_of(GraphNode& n, int left, int right, Loss budget);
-  void cuts_by_bits(GraphNode& n, int left, int right, Loss budget, std::vector<Cut>& cuts);
-  void cuts_by_scans(GraphNode& n, std::size_t f, const int (&most)[2], Loss budget,
-                     const Interval& all, std::vector<Cut>& cuts);
-  void join(GraphNode& n, const Cut& cut, int left, int right, Loss budget, Counts& counts);
+  GraphNode& node(Hand& hand, std::vector<std::uint32_t> rows, std::vector<Step> path, int depth,
+                  int state, int most);
+  void begin(Hand& hand, Growth& growth);
+  void do_part(Hand& hand, Growth& growth, Part& part);
+  void finish(Growth& growth);
+  void add_stumps(Hand& hand, Growth& growth);
+  void rank_totals(Hand& hand, const GraphNode& n, std::size_t f);
+  void add_stumps_of(Hand& hand, Growth& growth, std::size_t f);
+  void add_stump(Growth& growth, std::size_t f, std::uint32_t bound, const TreeKey& own,
+                 const std::vector<Loss> (&part)[2]);
+  bool bound_by_bits(Hand& hand, Growth& growth, int left, int right);
+  void cuts_by_bits(Hand& hand, const Growth& growth, const Part& part, std::vector<Cut>& cuts);
+  void cuts_by_scans(Hand& hand, const Growth& growth, const Part& part, std::vector<Cut>& cuts);
+  void join(Hand& hand, const Growth& growth, const Cut& cut, Part& part);
   template <class Use>
-  void pairs(const GraphNode::Split& split, Loss budget, Use use) const;
+  void pairs(const GraphNode::Split& split, const Trees& left, const Trees& right, Loss budget,
+             Use use) const;
   template <class Use>
   void idle_pairs(const GraphNode::Split& split, Use use) const;
-  View& view(const GraphNode& n);
+  View& view(Hand& hand, const GraphNode& n);
 
   // ---- how it is listed: tree_graph_list.cpp
   const std::vector<Item>& list(GraphNode& node, std::size_t at);
@@ -160,6 +231,10 @@ class TreeGraph {
   int build(const GraphNode& n, const Item& item, Tree& tree) const;
   void place(const GraphNode& n, std::size_t f, std::uint32_t bound, int& region,
              bool& missing_left);
+
+  // ---- how it is counted, there, too
+  void add_without(int column, const GraphNode& n, std::vector<BigCount>& counts,
+                   std::vector<char>& known) const;
 
   // ---- what is asked of one node
   int after(const GraphNode& n, std::size_t f) const;
@@ -181,22 +256,32 @@ class TreeGraph {
   const RuledProblem& p_;
   const Listing& listing_;
   Control& control_;
-  Counters& counters_;
   bool values_ = false, leaves_ = false,
        reduce_ = false;  // what classes tell apart; see the constructor
   std::uint64_t facts_ = 0;
   std::size_t width_;  // of totals: sums are left out where none is asked for
-  std::unordered_map<Key, std::unique_ptr<GraphNode>, Hash> known_;
+  struct Shelf {
+    std::mutex mutex;
+    std::unordered_map<Key, std::unique_ptr<GraphNode>, Hash> known;
+  };
+  static constexpr std::size_t kShelves = 64;
+  std::array<Shelf, kShelves> shelves_;
   GraphNode* root_ = nullptr;
-  std::unique_ptr<BitBounds> bits_;
-  std::vector<std::unique_ptr<View>> views_;
-  std::vector<Step> loaded_;
-  std::vector<std::uint32_t> ranks_, place_of_;
-  std::vector<Loss> rank_totals_;
+  std::size_t classes_ = 0;  // of all nodes
+  Hand lead_;
+  std::vector<std::unique_ptr<Helper>> helpers_;
+  std::mutex mutex_;  // of all that follows, and of which trees a node has
+  std::condition_variable wake_;
+  std::vector<std::shared_ptr<Growth>> growing_;
+  std::vector<std::unique_ptr<Trees>> retired_;  // others may read them
+  int asleep_ = 0;
+  bool over_ = false;
+  std::exception_ptr failure_;
+
   std::map<std::vector<int>, int> regions_;
   Functions functions_;
   std::vector<FunctionNode> form_;  // of the tree at hand
-  std::size_t bytes_ = 0;
+  std::atomic<std::size_t> bytes_{0};
 };
 
 // Tells `found` of each tree of a class, until it answers false.
@@ -206,8 +291,8 @@ bool TreeGraph::each(GraphNode& n, const Class& c, Found found) {
     if (leaf_key(n.totals, label) == c.key &&
         !found({Item::leaf, static_cast<std::uint32_t>(label), 0, 0, 0, 0, 1, 0}))
       return false;
-  for (std::size_t k = 0; k < n.stumps.size(); ++k)
-    if (n.stumps[k].key == c.key &&
+  for (std::size_t k = 0; k < n.trees->stumps.size(); ++k)
+    if (n.trees->stumps[k].key == c.key &&
         !found({Item::stump, static_cast<std::uint32_t>(k), 0, 0, 0, 0, 2, 1}))
       return false;
   return each_pair(n, c, found);
@@ -215,9 +300,9 @@ bool TreeGraph::each(GraphNode& n, const Class& c, Found found) {
 
 template <class Found>
 bool TreeGraph::each_pair(GraphNode& n, const Class& c, Found found) {
-  for (std::size_t k = 0; k < n.splits.size(); ++k) {
-    const GraphNode::Split& split = n.splits[k];
-    GraphNode &left = *split.side[0], &right = *split.side[1];
+  for (std::size_t k = 0; k < n.trees->splits.size(); ++k) {
+    const GraphNode::Split& split = n.trees->splits[k];
+    const Trees &left = *split.side[0]->trees, &right = *split.side[1]->trees;
     const Loss sum = c.key.weight - split.own.weight;
     for (std::size_t i = 0; i < left.classes.size(); ++i) {
       const TreeKey& key = left.classes[i].key;
@@ -229,7 +314,7 @@ bool TreeGraph::each_pair(GraphNode& n, const Class& c, Found found) {
       for (; at != right.classes.end() && at->key.weight == sum - key.weight; ++at) {
         if (!(joined(split.own, key, at->key) == c.key)) continue;
         const std::size_t j = static_cast<std::size_t>(at - right.classes.begin());
-        const std::vector<Item>&ls = list(left, i), &rs = list(right, j);
+        const std::vector<Item>&ls = list(*split.side[0], i), &rs = list(*split.side[1], j);
         for (std::size_t a = 0; a < ls.size(); ++a)
           for (std::size_t b = 0; b < rs.size(); ++b) {
             if (listing_.collapse && ls[a].kind == Item::leaf && rs[b].kind == Item::leaf &&
@@ -249,12 +334,13 @@ bool TreeGraph::each_pair(GraphNode& n, const Class& c, Found found) {
 
 // Each pair of classes of a split that begins trees of at most a weight.
 template <class Use>
-void TreeGraph::pairs(const GraphNode::Split& split, Loss budget, Use use) const {
+void TreeGraph::pairs(const GraphNode::Split& split, const Trees& left, const Trees& right,
+                      Loss budget, Use use) const {
   const Loss room = budget - split.own.weight;
-  for (const Class& l : split.side[0]->classes) {
-    if (l.key.weight + split.side[1]->least() > room) break;
+  for (const Class& l : left.classes) {
+    if (l.key.weight + right.least() > room) break;
     if (split.left_leaves > 0 && l.key.leaves != split.left_leaves) continue;
-    for (const Class& r : split.side[1]->classes) {
+    for (const Class& r : right.classes) {
       if (l.key.weight + r.key.weight > room) break;
       use(l, r, joined(split.own, l.key, r.key));
     }
