@@ -267,3 +267,20 @@ def test_the_most_leaves_count_on_each_side_of_many_levels(tmp_path: Path) -> No
     path = tmp_path / "a.cert"
     assert odtdsl.solve(spec, frame=frame, using="exact", proof=path).status == "optimal"
     assert checked(path).stdout.endswith("certified: the tree is optimal\n")
+
+
+def test_gains_of_many_leaves_do_not_overflow(tmp_path: Path) -> None:
+    """4,096 leaves on a side, each of which gains some 2^51 on the same row: a split loses 0."""
+    path, heavy, classes = tmp_path / "a.cert", 3 << 50, 4098
+    lines = [
+        *["problem\t1", "target\ty", *(f"class\tc{c}" for c in range(classes))],
+        *["feature\tnumber\tx", "depth\t13", "leaves\t8192", "leaf rows\t1"],
+        "stage\tlost\tleast\t0",
+        "\t".join(["loss\t0", str(heavy), *["1"] * (classes - 2)]),
+        "\t".join(["loss\t1\t0", *["1"] * (classes - 2)]),
+        *["kinds\t0\t1", "rows\t0\t1", "leaf\t0"],
+    ]
+    text = "".join(f"{line}\n" for line in lines).encode()
+    (tmp_path / "a.cert.csv").write_text("y,x\nc0,0\nc1,1\n")
+    path.write_bytes(MAGIC + f"{len(text)}\n".encode() + text + bytes([1, 13, 1, 1, 0, 0]))
+    assert "refused at step 1: a test is left open" in checked(path).stdout

@@ -184,9 +184,10 @@ struct Stairs {
         if (!wanted[t] || bound <= side[0][which][t]) continue;
         best = gain;
         std::nth_element(best.begin(), best.begin() + leaves, best.end(), std::greater<>());
-        side[0][which][t] =
-            std::max(side[0][which][t],
-                     bound - std::accumulate(best.begin(), best.begin() + leaves, Int{0}));
+        // Only while it is better: all gains together may be more than an Int holds.
+        Int rest = bound, &x = side[0][which][t];
+        for (Int l = 0; l < leaves && rest > x; ++l) rest -= best[static_cast<size_t>(l)];
+        x = std::max(x, rest);
       }
     }
   }
