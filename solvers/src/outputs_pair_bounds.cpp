@@ -106,9 +106,14 @@ double OutputFronts::toll_of(const Toll& toll, const OutputPairs::Column& column
 // What trees lose at least, by their first columns: of those shapes alone that bounds on costs of
 // paths leave.
 void OutputFronts::tell_shapes(const OutputNode& node, const OutputAsk& ask) {
+  constexpr std::size_t kMost = 16;  // of a feature with more cuts, neighbours bound most
   const std::vector<Toll> asked = tolls(node);
   if (asked.empty() || !model_.prices.empty() || !triples_.tells({})) return;
   const auto& columns = lane_.pairs().columns();
+  std::size_t features = 1;
+  for (std::size_t c = 1; c < columns.size(); ++c)
+    features += columns[c].feature != columns[c - 1].feature;
+  if (columns.size() > kMost * features) return;
   const auto most = [&](const Toll& toll) {
     return slack_[toll.component] + 1e-9 * std::fabs(slack_[toll.component]);
   };
