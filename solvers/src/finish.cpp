@@ -14,16 +14,15 @@ class Finisher {
   int build(const Plan& plan, int at, const Rows& rows, int state, Tree& tree) {
     const PlanNode& node = plan.nodes[static_cast<std::size_t>(at)];
     if (node.feature >= 0) {
-      Rows left, right;
-      partition(rows, static_cast<std::size_t>(node.feature), node.bound, left, right);
+      const std::size_t f = static_cast<std::size_t>(node.feature);
+      const PartedRows parted(p_, f, node.bound, rows);
       // Sets of equal value may have been split in vain; such a split is not part of the tree.
-      if (left.empty()) return build(plan, node.right, right, state, tree);
-      if (right.empty()) return build(plan, node.left, left, state, tree);
-      const int below = p_.after(state, static_cast<std::size_t>(node.feature));
+      if (parted.side[0].empty()) return build(plan, node.right, rows, state, tree);
+      if (parted.side[1].empty()) return build(plan, node.left, rows, state, tree);
+      const int below = p_.after(state, f);
       return split(
-          tree, rows, static_cast<std::size_t>(node.feature), node.bound,
-          [&] { return build(plan, node.left, left, below, tree); },
-          [&] { return build(plan, node.right, right, below, tree); });
+          tree, parted, f, [&] { return build(plan, node.left, parted.side[0], below, tree); },
+          [&] { return build(plan, node.right, parted.side[1], below, tree); });
     }
     if (node.stump) return stump(rows, state, node.must, tree);
     return leaf(rows, tree);
@@ -53,26 +52,14 @@ class Finisher {
     return static_cast<int>(tree.nodes.size()) - 1;
   }
 
-  void partition(const Rows& rows, std::size_t feature, std::uint32_t bound, Rows& left,
-                 Rows& right) const {
-    const std::uint32_t* rank = p_.ranks(feature);
-    for (std::uint32_t i : rows) (rank[i] < bound ? left : right).push_back(i);
-  }
-
   template <class Left, class Right>
-  int split(Tree& tree, const Rows& rows, std::size_t feature, std::uint32_t bound, Left left,
+  int split(Tree& tree, const PartedRows& parted, std::size_t feature, Left left,
             Right right) const {
     const int at = static_cast<int>(tree.nodes.size());
     TreeNode node;
     node.feature = static_cast<int>(feature);
-    node.next = ~0u;
-    for (std::uint32_t i : rows) {
-      const std::uint32_t rank = p_.ranks(feature)[i];
-      if (rank < bound)
-        node.cut = std::max(node.cut, rank);
-      else
-        node.next = std::min(node.next, rank);
-    }
+    node.cut = parted.low;
+    node.next = parted.high;
     tree.nodes.push_back(node);
     const int l = left(), r = right();
     const std::size_t a = static_cast<std::size_t>(at);
@@ -88,12 +75,6 @@ class Finisher {
     tree.nodes[a].left = l;
     tree.nodes[a].right = r;
     return at;
-  }
-
-  bool gap_allowed(std::size_t f, std::uint32_t low, std::uint32_t high) const {
-    if (f >= p_.allowed.size() || p_.allowed[f].empty()) return true;
-    return std::find(p_.allowed[f].begin() + low, p_.allowed[f].begin() + high, 1) !=
-           p_.allowed[f].begin() + high;
   }
 
   int stump(const Rows& rows, int state, bool must, Tree& tree) const {
@@ -119,7 +100,7 @@ class Finisher {
           high[c] -= x;
         }
         const std::uint32_t here = rank[sorted[i]], next = rank[sorted[i + 1]];
-        if (here == next || !gap_allowed(f, here, next) || i + 1 < least ||
+        if (here == next || !p_.gap_open(f, here, next) || i + 1 < least ||
             sorted.size() < i + 1 + least)
           continue;
         const Loss value = best_label(low).first + best_label(high).first + toll;
@@ -131,11 +112,11 @@ class Finisher {
       }
     }
     if (feature < 0) return leaf(rows, tree);
-    Rows left, right;
-    partition(rows, static_cast<std::size_t>(feature), bound, left, right);
+    const std::size_t f = static_cast<std::size_t>(feature);
+    const PartedRows parted(p_, f, bound, rows);
     return split(
-        tree, rows, static_cast<std::size_t>(feature), bound, [&] { return leaf(left, tree); },
-        [&] { return leaf(right, tree); });
+        tree, parted, f, [&] { return leaf(parted.side[0], tree); },
+        [&] { return leaf(parted.side[1], tree); });
   }
 
   const Problem& p_;

@@ -12,12 +12,6 @@ namespace {
 
 using Rows = std::vector<std::uint32_t>;
 
-bool gap_allowed(const Problem& p, std::size_t f, std::uint32_t low, std::uint32_t high) {
-  if (f >= p.allowed.size() || p.allowed[f].empty()) return true;
-  const auto& flags = p.allowed[f];
-  return std::find(flags.begin() + low, flags.begin() + high, 1) != flags.begin() + high;
-}
-
 class Builder {
  public:
   explicit Builder(const NumberProblem& p)
@@ -105,27 +99,18 @@ int Builder::build(const Plan& plan, int at, int state, std::size_t level, const
   const double before = done.value;
   nodes.emplace_back();
   done.output.resize(nodes.size() * targets_);
-  Rows left, right;
+  const auto [sides, low, high] = PartedRows(p_.base, f, node.bound, rows);
   TreeNode made;
   made.feature = node.feature;
-  made.next = p_.base.distinct[f];
-  const std::uint32_t* rank = p_.base.ranks(f);
-  for (std::uint32_t i : rows) {
-    if (rank[i] < node.bound) {
-      left.push_back(i);
-      made.cut = std::max(made.cut, rank[i]);
-    } else {
-      right.push_back(i);
-      made.next = std::min(made.next, rank[i]);
-    }
-  }
+  made.cut = low;
+  made.next = high;
   // Where levels differ, a cut that may stand at this one.
   while (level < p_.rules.cuts_at.size() && made.cut + 1 < made.next &&
          !p_.rules.open(f, made.cut, made.cut + 1, level))
     ++made.cut;
   const int after = p_.rules.after(state, f);
-  made.left = build(plan, node.left, after, level + 1, left, done);
-  made.right = build(plan, node.right, after, level + 1, right, done);
+  made.left = build(plan, node.left, after, level + 1, sides[0], done);
+  made.right = build(plan, node.right, after, level + 1, sides[1], done);
   const auto is_leaf = [&](int k) { return nodes[static_cast<std::size_t>(k)].feature < 0; };
   const auto out = [&](int k) {
     return done.output.begin() + k * static_cast<std::ptrdiff_t>(targets_);
@@ -163,23 +148,14 @@ class PlanReader {
            "the start tree's nodes are out of order");
     demand(depth < p_.depth, "the start tree is deeper than asked");
     const std::size_t f = static_cast<std::size_t>(node.feature);
-    Rows left, right;
-    std::uint32_t low = 0, high = ~0u;
-    for (std::uint32_t i : rows) {
-      const std::uint32_t rank = p_.ranks(f)[i];
-      (rank <= node.cut ? left : right).push_back(i);
-      if (rank <= node.cut)
-        low = std::max(low, rank);
-      else
-        high = std::min(high, rank);
-    }
-    if (left.empty()) return read(node.right, right, depth + 1);
-    if (right.empty()) return read(node.left, left, depth + 1);
-    demand(gap_allowed(p_, f, low, high), "the start tree has a cut that is not allowed");
+    const auto [sides, low, high] = PartedRows(p_, f, node.cut + 1, rows);
+    if (sides[0].empty()) return read(node.right, sides[1], depth + 1);
+    if (sides[1].empty()) return read(node.left, sides[0], depth + 1);
+    demand(p_.gap_open(f, low, high), "the start tree has a cut that is not allowed");
     std::uint32_t bound = low;
-    while (!gap_allowed(p_, f, low, bound + 1)) ++bound;
-    const Plan below = read(node.left, left, depth + 1);
-    return Plan::split(node.feature, bound + 1, below, read(node.right, right, depth + 1));
+    while (!p_.gap_open(f, low, bound + 1)) ++bound;
+    const Plan below = read(node.left, sides[0], depth + 1);
+    return Plan::split(node.feature, bound + 1, below, read(node.right, sides[1], depth + 1));
   }
   int leaves = 0;
   std::size_t fewest = ~std::size_t{0};  // rows of a leaf

@@ -140,12 +140,10 @@ std::uint64_t NumberParts::add(const Plan& plan, std::size_t at, int state, std:
   split(sums, state, f, part_.data());
   for (std::size_t k = 0; k < out.size(); ++k) out[k] += part_[k];
   std::uint64_t set = facts(rows.data(), rows.size(), f, node.bound, level);
-  std::vector<std::uint32_t> sides[2];
-  const std::uint32_t* rank = problem_.base.ranks(f);
-  for (std::uint32_t i : rows) sides[rank[i] < node.bound ? 0 : 1].push_back(i);
+  const PartedRows parted(problem_.base, f, node.bound, rows);
   const int next = problem_.rules.after(state, f);
-  set |= add(plan, static_cast<std::size_t>(node.left), next, level + 1, sides[0], out);
-  return set | add(plan, static_cast<std::size_t>(node.right), next, level + 1, sides[1], out);
+  set |= add(plan, static_cast<std::size_t>(node.left), next, level + 1, parted.side[0], out);
+  return set | add(plan, static_cast<std::size_t>(node.right), next, level + 1, parted.side[1], out);
 }
 
 void check(const NumberModel& model, const NumberProblem& problem) {

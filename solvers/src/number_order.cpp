@@ -27,8 +27,7 @@ int NumberOrder::add(const Plan& plan, std::size_t at, int level,
   }
   const std::size_t f = static_cast<std::size_t>(node.feature);
   const std::uint32_t* rank = problem_.base.ranks(f);
-  std::vector<std::uint32_t> sides[2];
-  for (std::uint32_t i : rows) sides[rank[i] < node.bound ? 0 : 1].push_back(i);
+  const auto [sides, below, beside] = PartedRows(problem_.base, f, node.bound, rows);
   const auto less = [rank](std::uint32_t a, std::uint32_t b) { return rank[a] < rank[b]; };
   const std::uint32_t low = *std::max_element(sides[0].begin(), sides[0].end(), less),
                       high = *std::min_element(sides[1].begin(), sides[1].end(), less);

@@ -70,17 +70,7 @@ bool RuleCheck::keeps(const Plan& plan, int state, std::size_t level,
   const std::size_t f = static_cast<std::size_t>(node.feature);
   const int next = rules_.after(state, f);
   if (next < 0 || !split(state, rows.data(), rows.size())) return false;
-  std::vector<std::uint32_t> sides[2];
-  const std::uint32_t* rank = base_.ranks(f);
-  std::uint32_t low = 0, high = NumberRules::kNoRank;
-  for (std::uint32_t i : rows) {
-    const bool below = rank[i] < node.bound;
-    sides[below ? 0 : 1].push_back(i);
-    if (below)
-      low = std::max(low, rank[i]);
-    else
-      high = std::min(high, rank[i]);
-  }
+  auto [sides, low, high] = PartedRows(base_, f, node.bound, rows);
   if (sides[0].empty() || sides[1].empty() || !rules_.open(f, low, high, level)) return false;
   return keeps(plan, next, level + 1, std::move(sides[0]), static_cast<std::size_t>(node.left)) &&
          keeps(plan, next, level + 1, std::move(sides[1]), static_cast<std::size_t>(node.right));

@@ -26,13 +26,9 @@ void NumberRows::make_cells(const Problem& p, const std::vector<std::uint32_t>& 
   counts.resize(features);
   bound.resize(features);
   for (std::size_t f = 0; f < features; ++f) {
-    const bool any = f >= p.allowed.size() || p.allowed[f].empty();
-    counts[f].assign(p.distinct[f] + 1, 0);
-    for (std::uint32_t r = 0; r < p.distinct[f]; ++r) {
-      const bool may = any || p.allowed[f][r];
-      counts[f][r + 1] = counts[f][r] + (may ? 1 : 0);
-      if (may) bound[f].push_back(r + 1);
-    }
+    counts[f] = p.cuts_below(f);
+    for (std::uint32_t r = 1; r < counts[f].size(); ++r)
+      if (counts[f][r] > counts[f][r - 1]) bound[f].push_back(r);
     cell[f].reserve(rows);
     for (std::uint32_t i : row) cell[f].push_back(counts[f][p.ranks(f)[i]]);
   }
@@ -321,70 +317,27 @@ void NumberLosses::medians(std::size_t f, const std::uint32_t* order, std::size_
   }
   std::fill(out, out + n, own_ + 2 * data_.price);
   for (std::size_t t = 0; t < data_.targets; ++t) {
-    chain(t, order, n, by_target[t], true, out);
-    chain(t, order, n, by_target[t], false, out);
+    place_.resize(data_.rows);
+    chain_.clear();
+    for (std::uint32_t k = 0; k < n; ++k) {
+      const std::uint32_t row = by_target[t][k];
+      const double y = data_.value[t][row], w = data_.weight[row];
+      place_[row] = k;
+      chain_.push(y, w, w * y);
+    }
+    chain_.close();
+    chain(t, order, n, true, out);
+    chain(t, order, n, false, out);
   }
 }
 
-// Adds what the rows up to each place lose to their median, or, not backwards, the rows behind it:
-// rows are taken from a list that is linked by their targets, and the median moves by few steps
-// each time.
-void NumberLosses::chain(std::size_t t, const std::uint32_t* order, std::size_t n,
-                         const std::uint32_t* by_target, bool backwards, double* out) {
-  const double* y = data_.value[t].data();
-  const std::uint32_t end = static_cast<std::uint32_t>(n);
-  place_.resize(data_.rows);
-  next_.resize(n + 1);
-  before_.resize(n + 1);
-  double w = 0, s = 0;
-  for (std::uint32_t k = 0; k < end; ++k) {
-    place_[by_target[k]] = k;
-    next_[k] = k + 1;
-    before_[k + 1] = k;
-    w += data_.weight[by_target[k]];
-    s += data_.weight[by_target[k]] * y[by_target[k]];
-  }
-  before_[0] = end;
-  next_[end] = 0;
-  before_[end] = end - 1;
-  std::uint32_t m = 0;
-  double below = 0, below_sum = 0;
-  const auto weight = [&](std::uint32_t k) { return data_.weight[by_target[k]]; };
-  const auto up = [&] {
-    below += weight(m);
-    below_sum += weight(m) * y[by_target[m]];
-    m = next_[m];
-  };
-  const auto down = [&] {
-    m = before_[m];
-    below -= weight(m);
-    below_sum -= weight(m) * y[by_target[m]];
-  };
-  const auto settle = [&] {
-    while (next_[m] != end && 2 * (below + weight(m)) < w) up();
-    while (before_[m] != end && 2 * below > w) down();
-  };
-  settle();
+// Adds what the rows up to each place lose to their median, or, not backwards, the rows behind it.
+void NumberLosses::chain(std::size_t t, const std::uint32_t* order, std::size_t n, bool backwards,
+                         double* out) {
+  chain_.begin();
   for (std::size_t k = 0; k + 1 < n; ++k) {
-    const std::uint32_t row = order[backwards ? n - 1 - k : k], at = place_[row];
-    const double wi = data_.weight[row];
-    if (at == m) {
-      if (next_[m] != end)
-        m = next_[m];
-      else
-        down();
-    } else if (at < m) {
-      below -= wi;
-      below_sum -= wi * y[row];
-    }
-    w -= wi;
-    s -= wi * y[row];
-    next_[before_[at]] = next_[at];
-    before_[next_[at]] = before_[at];
-    settle();
-    const double middle = y[by_target[m]];
-    const double lost = middle * below - below_sum + (s - below_sum) - middle * (w - below);
-    out[backwards ? n - 2 - k : k] += data_.factor[t] * std::max(0.0, lost);
+    chain_.remove(place_[order[backwards ? n - 1 - k : k]]);
+    out[backwards ? n - 2 - k : k] += data_.factor[t] * chain_.loss();
   }
 }
 

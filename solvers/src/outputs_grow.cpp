@@ -111,10 +111,7 @@ void Grower::sort() {
     const std::uint32_t* rank = b.ranks(f);
     std::stable_sort(order, order + b.rows,
                      [&](std::uint32_t x, std::uint32_t y) { return rank[x] < rank[y]; });
-    counts_[f].assign(b.distinct[f] + 1, 0);
-    const bool free = f >= b.allowed.size() || b.allowed[f].empty();
-    for (std::uint32_t r = 0; r < b.distinct[f]; ++r)
-      counts_[f][r + 1] = counts_[f][r] + (free || b.allowed[f][r] ? 1 : 0);
+    counts_[f] = b.cuts_below(f);
   }
 }
 

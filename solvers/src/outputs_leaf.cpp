@@ -10,6 +10,51 @@ double entropy(double y) { return y > 0 ? y * std::log(y) - y : 0; }
 
 }  // namespace
 
+double free_loss(const NumberProblem& p, double w, double own, const double* sums) {
+  if (!(w > 0)) return 0;
+  double gained = 0;
+  if (p.loss == OutputLoss::squared) {
+    for (std::size_t t = 0; t < p.targets(); ++t) gained += p.factor[t] * sums[t] * sums[t];
+    return std::max(0.0, own - gained / w);
+  }
+  for (std::size_t t = 0; t < p.targets(); ++t)
+    gained += p.factor[t] * (sums[t] > 0 ? sums[t] * std::log(sums[t] / w) - sums[t] : 0);
+  return std::max(0.0, own - gained);
+}
+
+void NearOutput::know(OutputSolver& solver, SquaredLoss& squared, const std::vector<double>& mean) {
+  far_ = 0;
+  mean_ = mean;
+  foot_.resize(mean.size());
+  squared.aim(mean_.data());
+  const double square = solver.solve(squared, foot_.data());
+  if (!(square > 0) || square == kUnbounded) return;
+  far_ = std::sqrt(square);
+  factor_ = squared.weights();
+  convex_ = solver.convex();
+  ahead_.resize(mean.size());
+  for (std::size_t t = 0; t < mean.size(); ++t)
+    ahead_[t] = factor_[t] * (mean_[t] - foot_[t]) / far_;
+}
+
+double NearOutput::beyond(double w, const std::vector<double>& centre, const double* sums) const {
+  if (!(far_ > 0) || !(w > 0)) return 0;
+  double least = 0;
+  if (convex_) {  // the set lies behind the plane at the foot
+    for (std::size_t t = 0; t < mean_.size(); ++t)
+      least += ahead_[t] * (centre[t] + sums[t] / w - foot_[t]);
+  } else {  // the distance to a set changes no faster than the point moves
+    double moved = 0;
+    for (std::size_t t = 0; t < mean_.size(); ++t) {
+      const double d = centre[t] + sums[t] / w - mean_[t];
+      moved += factor_[t] * d * d;
+    }
+    least = far_ - std::sqrt(moved);
+  }
+  least *= 1 - 1e-9;
+  return least > 0 ? w * least * least : 0;
+}
+
 OutputLeaf::OutputLeaf(const NumberProblem& p, OutputWay way, double price)
     : problem_(p),
       way_(way),
@@ -67,20 +112,6 @@ void OutputLeaf::rest(const OutputSums& all, const OutputSums& part, OutputSums&
   rest.q = all.q - part.q;
   rest.s.resize(all.s.size());
   for (std::size_t t = 0; t < all.s.size(); ++t) rest.s[t] = all.s[t] - part.s[t];
-}
-
-double OutputLeaf::free(const OutputSums& sums) const {
-  if (!(sums.w > 0)) return 0;
-  double gained = 0;
-  if (problem_.loss == OutputLoss::squared) {
-    for (std::size_t t = 0; t < sums.s.size(); ++t)
-      gained += problem_.factor[t] * sums.s[t] * sums.s[t];
-    return std::max(0.0, sums.q - gained / sums.w);
-  }
-  for (std::size_t t = 0; t < sums.s.size(); ++t)
-    gained += problem_.factor[t] *
-              (sums.s[t] > 0 ? sums.s[t] * std::log(sums.s[t] / sums.w) - sums.s[t] : 0);
-  return std::max(0.0, sums.q - gained);
 }
 
 void OutputLeaf::mean(const OutputSums& sums, std::vector<double>& out) const {
@@ -212,34 +243,12 @@ double OutputLeaf::fill(const std::vector<std::uint32_t>& rows, const OutputSums
 }
 
 void OutputLeaf::know(const OutputSums& sums) {
-  far_ = 0;
+  near_.forget();
   if (way_ != OutputWay::optimal || problem_.loss != OutputLoss::squared || exact_free() ||
       !(sums.w > 0))
     return;
-  mean(sums, known_);
-  const std::vector<double> goal = known_;
-  const double square = nearest(goal, 1, kUnbounded, foot_);
-  if (!(square > 0) || square == kUnbounded) return;
-  far_ = std::sqrt(square);
-  ahead_.resize(goal.size());
-  for (std::size_t t = 0; t < goal.size(); ++t)
-    ahead_[t] = problem_.factor[t] * (goal[t] - foot_[t]) / far_;
-}
-
-double OutputLeaf::beyond(const OutputSums& sums) const {
-  if (!(far_ > 0) || !(sums.w > 0)) return 0;
-  double moved = 0, ahead = 0;
-  for (std::size_t t = 0; t < known_.size(); ++t) {
-    const double m = centre_[t] + sums.s[t] / sums.w, d = m - known_[t];
-    moved += problem_.factor[t] * d * d;
-    ahead += ahead_[t] * (m - foot_[t]);
-  }
-  // The distance to a set changes no faster than the point moves; a convex one lies behind the
-  // plane at the foot.
-  double least = far_ - std::sqrt(moved);
-  if (solver_.convex()) least = std::max(least, ahead);
-  least *= 1 - 1e-9;
-  return least > 0 ? sums.w * least * least : 0;
+  mean(sums, goal_);
+  near_.know(solver_, squared_, goal_);
 }
 
 }  // namespace odt

@@ -29,10 +29,7 @@ OutputRows::OutputRows(const NumberProblem& p)
   counts.resize(b.features);
   cell.resize(b.features * b.rows);
   for (std::size_t f = 0; f < b.features; ++f) {
-    counts[f].assign(b.distinct[f] + 1, 0);
-    const bool any = f >= b.allowed.size() || b.allowed[f].empty();
-    for (std::uint32_t r = 0; r < b.distinct[f]; ++r)
-      counts[f][r + 1] = counts[f][r] + (any || b.allowed[f][r] ? 1 : 0);
+    counts[f] = b.cuts_below(f);
     for (std::size_t i = 0; i < b.rows; ++i) cell[f * b.rows + i] = counts[f][b.ranks(f)[i]];
   }
 }

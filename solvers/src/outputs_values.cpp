@@ -12,28 +12,11 @@ OutputValues::OutputValues(const OutputRows& data)
       poisson_(data.problem.factor),
       absolute_(data.problem.factor),
       goal_(data.targets),
-      output_(data.targets),
-      known_(data.targets),
-      foot_(data.targets),
-      ahead_(data.targets) {}
-
-double OutputValues::free(const double* sums) const {
-  if (!(sums[kWeight] > 0)) return 0;
-  const std::vector<double>& factor = data_.problem.factor;
-  const double* s = sums + kTargets;
-  double gained = 0;
-  if (data_.problem.loss == OutputLoss::squared) {
-    for (std::size_t t = 0; t < data_.targets; ++t) gained += factor[t] * s[t] * s[t];
-    return std::max(0.0, sums[kOwn] - gained / sums[kWeight]);
-  }
-  for (std::size_t t = 0; t < data_.targets; ++t)
-    gained += factor[t] * (s[t] > 0 ? s[t] * std::log(s[t] / sums[kWeight]) - s[t] : 0);
-  return std::max(0.0, sums[kOwn] - gained);
-}
+      output_(data.targets) {}
 
 double OutputValues::quick(const double* sums) const {
   if (by_rows()) return data_.problem.leaf_price;
-  return std::max(0.0, free(sums) + beyond(sums) - sums[kFloor]) + data_.problem.leaf_price;
+  return std::max(0.0, free(sums) + near_.beyond(sums[kWeight], data_.centre, sums + kTargets) - sums[kFloor]) + data_.problem.leaf_price;
 }
 
 double OutputValues::leaf(const OutputPart& part, double limit) {
@@ -86,36 +69,12 @@ double OutputValues::absolute(const OutputPart& part, double limit) {
 }
 
 void OutputValues::know(const double* sums) {
-  far_ = 0;
+  near_.forget();
   if (data_.problem.loss != OutputLoss::squared || solver_.everything() || !(sums[kWeight] > 0))
     return;
   for (std::size_t t = 0; t < data_.targets; ++t)
-    known_[t] = data_.centre[t] + sums[kTargets + t] / sums[kWeight];
-  squared_.aim(known_.data());
-  const double square = solver_.solve(squared_, foot_.data());
-  if (!(square > 0) || square == kUnbounded) return;
-  far_ = std::sqrt(square);
-  for (std::size_t t = 0; t < data_.targets; ++t)
-    ahead_[t] = data_.problem.factor[t] * (known_[t] - foot_[t]) / far_;
-}
-
-double OutputValues::beyond(const double* sums) const {
-  const double w = sums[kWeight];
-  if (!(far_ > 0) || !(w > 0)) return 0;
-  double least = 0;
-  if (solver_.convex()) {  // the set lies behind the plane at the foot
-    for (std::size_t t = 0; t < data_.targets; ++t)
-      least += ahead_[t] * (data_.centre[t] + sums[kTargets + t] / w - foot_[t]);
-  } else {  // the distance to a set changes no faster than the point moves
-    double moved = 0;
-    for (std::size_t t = 0; t < data_.targets; ++t) {
-      const double d = data_.centre[t] + sums[kTargets + t] / w - known_[t];
-      moved += data_.problem.factor[t] * d * d;
-    }
-    least = far_ - std::sqrt(moved);
-  }
-  least *= 1 - 1e-9;
-  return least > 0 ? w * least * least : 0;
+    goal_[t] = data_.centre[t] + sums[kTargets + t] / sums[kWeight];
+  near_.know(solver_, squared_, goal_);
 }
 
 // ---- many leaves at once

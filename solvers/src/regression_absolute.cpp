@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "odt/cluster_bound.hpp"
+#include "odt/median_chain.hpp"
 #include "odt/pair_medians.hpp"
 #include "odt/regression_scan.hpp"
 
@@ -34,11 +35,7 @@ class AbsoluteScan : public RegressionScan {
 
   void sort_points(const RegressionView& view);
   void link(const RegressionView& view, const Order& order);
-  void remove(const RegressionView& view, std::uint32_t position);
-  void settle(const RegressionView& view);
-  double loss(const RegressionView& view) const;
-  void prefix_losses(const RegressionView& view, const Order& order, bool backwards,
-                     std::vector<double>& out);
+  void prefix_losses(const Order& order, bool backwards, std::vector<double>& out);
   struct Best {
     double value = kNever, free = kNever;  // of leaves that hold enough rows, and of any
   };
@@ -61,12 +58,9 @@ class AbsoluteScan : public RegressionScan {
   std::vector<double> before_, behind_;
   std::vector<CutSpan> spans_;
   LastSplits last_;
-  // The list: of positions, by target, with an end at position `points`.
-  std::vector<std::uint32_t> next_, previous_;
+  MedianChain chain_;
   std::vector<char> member_;
-  std::vector<std::uint32_t> place_;  // of a position among the targets
-  std::uint32_t median_ = 0;
-  Moments all_, low_;  // of the list, and of what lies before the median
+  std::vector<std::uint32_t> place_;  // of a position in the chain
   ClusterBound cluster_;
   std::vector<Moments> prefix_;
   // Of a node with 0/1 columns only.
@@ -90,74 +84,29 @@ void AbsoluteScan::sort_points(const RegressionView& view) {
     for (std::uint32_t i = 0; i < view.points; ++i) sorted_[k][ends[codes[i]]++] = i;
   }
   place_.resize(view.points);
-  for (std::uint32_t i = 0; i < view.points; ++i) place_[view.by_target[i]] = i;
 }
 
 void AbsoluteScan::link(const RegressionView& view, const Order& order) {
-  const std::uint32_t end = static_cast<std::uint32_t>(view.points);
-  next_.resize(view.points + 1);
-  previous_.resize(view.points + 1);
   member_.assign(view.points, 0);
   for (std::uint32_t i : order) member_[i] = 1;
-  all_ = low_ = Moments{};
-  std::uint32_t last = end;
+  chain_.clear();
+  std::uint32_t place = 0;
   for (std::uint32_t i : view.by_target) {
     if (!member_[i]) continue;
-    previous_[i] = last;
-    next_[last] = i;
-    last = i;
-    all_.add(view.point[i]);
+    place_[i] = place++;
+    chain_.push(view.target[i], view.point[i].w, view.point[i].s);
   }
-  next_[last] = end;
-  previous_[end] = last;
-  median_ = next_[end];
-  settle(view);
+  chain_.close();
 }
 
-void AbsoluteScan::settle(const RegressionView& view) {
-  while (2 * low_.w > all_.w) {
-    median_ = previous_[median_];
-    low_.subtract(view.point[median_]);
-  }
-  while (2 * (low_.w + view.point[median_].w) < all_.w) {
-    low_.add(view.point[median_]);
-    median_ = next_[median_];
-  }
-}
-
-// Never the last one.
-void AbsoluteScan::remove(const RegressionView& view, std::uint32_t i) {
-  const std::uint32_t end = static_cast<std::uint32_t>(view.points);
-  next_[previous_[i]] = next_[i];
-  previous_[next_[i]] = previous_[i];
-  all_.subtract(view.point[i]);
-  if (i != median_) {
-    if (place_[i] < place_[median_]) low_.subtract(view.point[i]);
-  } else if (next_[i] != end) {
-    median_ = next_[i];
-  } else {
-    median_ = previous_[i];
-    low_.subtract(view.point[median_]);
-  }
-  settle(view);
-}
-
-double AbsoluteScan::loss(const RegressionView& view) const {
-  const Moments& at = view.point[median_];
-  const double y = view.target[median_];
-  return std::max(0.0,
-                  y * low_.w - low_.s + (all_.s - low_.s - at.s) - y * (all_.w - low_.w - at.w));
-}
-
-// out[i] = loss of one leaf over the first (backwards: last) i + 1 points.
-void AbsoluteScan::prefix_losses(const RegressionView& view, const Order& order, bool backwards,
-                                 std::vector<double>& out) {
+// out[i] = loss of one leaf over the first (backwards: last) i + 1 points, which are linked.
+void AbsoluteScan::prefix_losses(const Order& order, bool backwards, std::vector<double>& out) {
   const std::size_t n = order.size();
   out.resize(n);
-  link(view, order);
+  chain_.begin();
   for (std::size_t i = n; i-- > 0;) {
-    out[i] = loss(view);
-    if (i > 0) remove(view, order[backwards ? n - 1 - i : i]);
+    out[i] = chain_.loss();
+    if (i > 0) chain_.remove(place_[order[backwards ? n - 1 - i : i]]);
   }
 }
 
@@ -169,8 +118,9 @@ AbsoluteScan::Best AbsoluteScan::best_split(const RegressionView& view, const Or
   const std::size_t n = order.size();
   if (n < 2 || codes[order.front()] == codes[order.back()]) return best;
   ++counters.scans;
-  prefix_losses(view, order, false, before_);
-  prefix_losses(view, order, true, behind_);
+  link(view, order);
+  prefix_losses(order, false, before_);
+  prefix_losses(order, true, behind_);
   double all = 0, low = 0;
   for (std::uint32_t i : order) all += view.point[i].n;
   for (std::size_t i = 0; i + 1 < n; ++i) {
@@ -240,8 +190,9 @@ void AbsoluteScan::side(const RegressionView& view, std::size_t column, std::uin
       if ((side_codes[i] < cut) == (k == 0)) rows_.push_back(i);
     if (first) {
       link(view, rows_);
-      alone = loss(view) + price_;
-      count = all_.n;
+      chain_.begin();
+      alone = chain_.loss() + price_;
+      for (std::uint32_t i : rows_) count += view.point[i].n;
       first = false;
     }
     if (last_.of[other] == LastSplits::never) continue;

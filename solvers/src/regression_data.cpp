@@ -36,15 +36,12 @@ void RegressionData::make_cells(const std::vector<std::uint32_t>& rows) {
   cell.assign(p.features, {});
   bound.assign(p.features, {});
   for (std::size_t f = 0; f < p.features; ++f) {
-    const bool free = f >= p.allowed.size() || p.allowed[f].empty();
-    std::vector<std::uint32_t> of_rank(p.distinct[f], 0);
-    for (std::uint32_t r = 0; r < p.distinct[f]; ++r) {
-      of_rank[r] = static_cast<std::uint32_t>(bound[f].size());
-      if (free || p.allowed[f][r]) bound[f].push_back(r + 1);
-    }
+    const std::vector<std::uint32_t> counts = p.cuts_below(f);
+    for (std::uint32_t r = 1; r < counts.size(); ++r)
+      if (counts[r] > counts[r - 1]) bound[f].push_back(r);
     cell[f].resize(rows.size());
     const std::uint32_t* ranks = p.ranks(f);
-    for (std::size_t k = 0; k < rows.size(); ++k) cell[f][k] = of_rank[ranks[rows[k]]];
+    for (std::size_t k = 0; k < rows.size(); ++k) cell[f][k] = counts[ranks[rows[k]]];
   }
 }
 

@@ -92,13 +92,7 @@ bool RuledAnytime::open(const Place& at, std::size_t f) const {
 
 bool RuledAnytime::may_cut(const Place& at, std::size_t f, std::uint32_t low,
                            std::uint32_t high) const {
-  if (!p_.missing_low.empty() && p_.missing_low[f] && low == 0) return false;
-  if (!p_.missing_high.empty() && p_.missing_high[f] && high + 1 == p_.base.distinct[f])
-    return false;
-  const auto& levels = lane_.weights.allowed_upto;
-  if (static_cast<std::size_t>(at.level) >= levels.size()) return true;
-  const auto& upto = levels[static_cast<std::size_t>(at.level)][f];
-  return upto.empty() || upto[high] > upto[low];
+  return lane_.weights.may_stand(f, low, high, at.level);
 }
 
 void RuledAnytime::add_sums(std::uint32_t row, Loss* sums) const {

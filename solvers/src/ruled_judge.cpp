@@ -71,23 +71,10 @@ void Judge::leaf(const Grown& tree, const Sums& sums, int state, bool empty) {
 // The state below; -1 where the split may not stand.
 int Judge::split(int level, int state, std::size_t f, const std::uint32_t* rows, std::size_t count,
                  std::size_t left, std::uint32_t low, std::uint32_t high, const Sums& sums) {
-  const auto open = [&](const std::vector<std::vector<char>>& allowed) {
-    if (f >= allowed.size() || allowed[f].empty()) return true;
-    return std::any_of(
-        allowed[f].begin() + low,
-        allowed[f].begin() +
-            std::min<std::ptrdiff_t>(high, static_cast<std::ptrdiff_t>(allowed[f].size())),
-        [](char flag) { return flag != 0; });
-  };
   const std::size_t column = static_cast<std::size_t>(p_.column[f]);
-  bool stands = state >= 0 && level < p_.base.depth && left > 0 && left < count &&
-                rules_hold(p_.split_rules, p_.split_clauses, state, sums, 0);
-  stands = stands && !(!p_.missing_low.empty() && p_.missing_low[f] && low == 0);
-  stands = stands &&
-           !(!p_.missing_high.empty() && p_.missing_high[f] && high + 1 == p_.base.distinct[f]);
-  stands = stands && open(p_.base.allowed) &&
-           (static_cast<std::size_t>(level) >= p_.allowed_at.size() ||
-            open(p_.allowed_at[static_cast<std::size_t>(level)]));
+  const bool stands = state >= 0 && level < p_.base.depth && left > 0 && left < count &&
+                      rules_hold(p_.split_rules, p_.split_clauses, state, sums, 0) &&
+                      p_.cut_stands(f, low, high, level);
   const std::size_t step = static_cast<std::size_t>(std::max(0, state)) * columns_ + column;
   const int next = stands ? p_.next[step] : -1;
   if (next < 0) {

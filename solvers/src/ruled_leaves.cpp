@@ -57,15 +57,6 @@ Loss RuledSearch::split_values(const Loss* sums, int state, int column,
   return weighted;
 }
 
-bool RuledSearch::may_stand(std::size_t f, std::uint32_t low, std::uint32_t high, int level) const {
-  if (!p_.missing_low.empty() && p_.missing_low[f] && low == 0) return false;
-  if (!p_.missing_high.empty() && p_.missing_high[f] && high + 1 == p_.base.distinct[f])
-    return false;
-  if (static_cast<std::size_t>(level) >= w_.allowed_upto.size()) return true;
-  const auto& upto = w_.allowed_upto[static_cast<std::size_t>(level)][f];
-  return upto.empty() || upto[high] > upto[low];
-}
-
 std::uint64_t RuledSearch::facts_of(const View& view, std::size_t f, std::uint32_t bound,
                                     int level) {
   std::uint64_t facts = p_.split_facts[static_cast<std::size_t>(level) * w_.columns +
@@ -138,7 +129,7 @@ void RuledSearch::stump_at(View& view, int level, int next, std::size_t f, std::
                            Loss price, Loss budget, Front& front) {
   Level& here = at(level);
   const std::uint32_t low = view.sorted(f)[i], high = view.sorted(f)[i + 1];
-  if (!may_stand(f, low, high, level)) return;
+  if (!w_.may_stand(f, low, high, level)) return;
   if (monotone_) monotone_->split(level, f, view.order(f)[i], view.order(f)[i + 1]);
   here.part[1].resize(w_.width);
   for (std::size_t s = 0; s < w_.width; ++s) here.part[1][s] = here.sums[s] - here.part[0][s];

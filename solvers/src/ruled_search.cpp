@@ -285,7 +285,7 @@ RuledSearch::Sides RuledSearch::evaluate(View& view, int level, int depth, int n
     value[s] = free_.bound(bounds_, here.side[s], depth - 1, limit, value[s], 0);
   }
   if (open && value[0] + value[1] < room &&
-      may_stand(f, view.sorted(f)[cut - 1], view.sorted(f)[cut], level)) {
+      w_.may_stand(f, view.sorted(f)[cut - 1], view.sorted(f)[cut], level)) {
     const std::uint64_t facts = facts_of(view, f, bound, level);
     Sides sides{{value[0], value[1]}, {value[0], value[1]}};
     const bool deletion = deletion_at(level, depth);

@@ -49,23 +49,13 @@ class Walk {
     const std::vector<Loss> sums = sums_of(rows);
     if (n.feature < 0) return leaf(sums, state, n.label);
     const std::size_t f = static_cast<std::size_t>(n.feature);
-    Rows left, right;
-    std::uint32_t low = 0, high = p_.base.distinct[f];
-    for (std::uint32_t i : rows) {
-      const std::uint32_t rank = p_.base.ranks(f)[i];
-      const bool goes_left = rank <= n.cut;
-      (goes_left ? left : right).push_back(i);
-      if (goes_left)
-        low = std::max(low, rank);
-      else
-        high = std::min(high, rank);
-    }
-    const bool split = state >= 0 && level < p_.base.depth && !left.empty() && !right.empty() &&
-                       may_stand(f, low, high, level) &&
+    const auto [sides, low, high] = PartedRows(p_.base, f, n.cut + 1, rows);
+    const bool split = state >= 0 && level < p_.base.depth && !sides[0].empty() &&
+                       !sides[1].empty() && p_.cut_stands(f, low, high, level) &&
                        rules_hold(p_.split_rules, p_.split_clauses, state, sums, 0);
     const int next = split ? enter(level, state, f, sums, rows, n.cut) : -1;
-    node(n.left, level + 1, next, left);
-    node(n.right, level + 1, next, right);
+    node(n.left, level + 1, next, sides[0]);
+    node(n.right, level + 1, next, sides[1]);
   }
   void leaf(const std::vector<Loss>& sums, int state, int label) {
     made_.stands = made_.stands && state >= 0 && p_.need[static_cast<std::size_t>(state)] <= 0 &&
@@ -77,18 +67,6 @@ class Walk {
       made_.values[k] += value;
       made_.free_values[k] += value;
     }
-  }
-  bool may_stand(std::size_t f, std::uint32_t low, std::uint32_t high, int level) const {
-    if (!p_.missing_low.empty() && p_.missing_low[f] && low == 0) return false;
-    if (!p_.missing_high.empty() && p_.missing_high[f] && high + 1 == p_.base.distinct[f])
-      return false;
-    const auto open = [&](const std::vector<std::vector<char>>& allowed) {
-      if (f >= allowed.size() || allowed[f].empty()) return true;
-      return std::find(allowed[f].begin() + low, allowed[f].begin() + high, 1) !=
-             allowed[f].begin() + high;
-    };
-    if (!open(p_.base.allowed)) return false;
-    return p_.allowed_at.empty() || open(p_.allowed_at[static_cast<std::size_t>(level)]);
   }
   // The state below a split, whose prices and facts are counted.
   int enter(int level, int state, std::size_t f, const std::vector<Loss>& sums, const Rows& rows,
@@ -122,21 +100,11 @@ class Walk {
 void set_cuts(const Problem& p, Tree& tree, int at, const Rows& rows) {
   TreeNode& n = tree.nodes[static_cast<std::size_t>(at)];
   if (n.feature < 0) return;
-  const std::uint32_t* rank = p.ranks(static_cast<std::size_t>(n.feature));
-  Rows left, right;
-  std::uint32_t low = 0, high = ~0u;
-  for (std::uint32_t i : rows) {
-    const bool goes_left = rank[i] <= n.cut;
-    (goes_left ? left : right).push_back(i);
-    if (goes_left)
-      low = std::max(low, rank[i]);
-    else
-      high = std::min(high, rank[i]);
-  }
-  n.cut = low;
-  n.next = high;
-  set_cuts(p, tree, n.left, left);
-  set_cuts(p, tree, n.right, right);
+  const PartedRows parted(p, static_cast<std::size_t>(n.feature), n.cut + 1, rows);
+  n.cut = parted.low;
+  n.next = parted.high;
+  set_cuts(p, tree, n.left, parted.side[0]);
+  set_cuts(p, tree, n.right, parted.side[1]);
 }
 
 }  // namespace

@@ -390,13 +390,7 @@ int TreeGraph::after(const GraphNode& n, std::size_t f) const {
 
 bool TreeGraph::may_stand(const GraphNode& n, std::size_t f, std::uint32_t low,
                           std::uint32_t high) const {
-  if (!p_.missing_low.empty() && p_.missing_low[f] && low == 0) return false;
-  if (!p_.missing_high.empty() && p_.missing_high[f] && high + 1 == p_.base.distinct[f])
-    return false;
-  const std::size_t level = n.path.size();
-  if (level >= w_.allowed_upto.size()) return true;
-  const auto& upto = w_.allowed_upto[level][f];
-  return upto.empty() || upto[high] > upto[low];
+  return w_.may_stand(f, low, high, static_cast<int>(n.path.size()));
 }
 
 std::uint64_t TreeGraph::facts_of(const GraphNode& n, std::size_t f, std::uint32_t bound) const {

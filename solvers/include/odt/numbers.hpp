@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "odt/aligned.hpp"
+#include "odt/median_chain.hpp"
 #include "odt/outputs_rows.hpp"
 #include "odt/outputs_values.hpp"
 #include "odt/regression_data.hpp"
@@ -101,8 +102,7 @@ class NumberLosses {
   void sum_tests(std::size_t n, const std::uint32_t* const* by_target);
   void medians(std::size_t f, const std::uint32_t* order, std::size_t n,
                const std::uint32_t* const* by_target, const char* open, double* out);
-  void chain(std::size_t t, const std::uint32_t* order, std::size_t n,
-             const std::uint32_t* by_target, bool backwards, double* out);
+  void chain(std::size_t t, const std::uint32_t* order, std::size_t n, bool backwards, double* out);
   double median(std::size_t t, const std::uint32_t* rows, std::size_t n, double& output);
 
   const NumberRows& data_;
@@ -111,7 +111,8 @@ class NumberLosses {
   double own_ = 0, weight_ = 0;  // of the rows that are scanned
   std::vector<double> total_;    // and their sums, per target
   std::vector<double> low_w_, lost_, all_, packed_, gain_;
-  std::vector<std::uint32_t> place_, next_, before_, at_, copy_;
+  MedianChain chain_;
+  std::vector<std::uint32_t> place_, at_, copy_;
   std::vector<std::pair<double, double>> pairs_;
   // Medians of few cuts, all in one pass: a column for each.
   std::size_t blocks_ = 0;            // of lanes; 0: cuts are many

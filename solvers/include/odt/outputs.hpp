@@ -145,6 +145,7 @@ class SquaredLoss final : public LeafLoss {
   explicit SquaredLoss(std::vector<double> weight, double price = kUnbounded)
       : weight_(std::move(weight)), price_(price) {}
   void aim(const double* goal) { goal_ = goal; }
+  const std::vector<double>& weights() const { return weight_; }
   double best(std::size_t target, double low, double high, double& output) const override;
   double least(const OutputBox& box, const std::vector<const OutputRange*>& ranges, double limit,
                double* output) override;

@@ -20,6 +20,27 @@ struct OutputSums {
   std::vector<double> s;
 };
 
+// The loss of the best free output of rows, from their weight, their own losses and their sums.
+double free_loss(const NumberProblem& problem, double w, double own, const double* sums);
+
+// What sets near one that is known lose at least above their free loss: distances to a convex set,
+// or to any.
+class NearOutput {
+ public:
+  void forget() { far_ = 0; }
+  bool known() const { return far_ > 0; }
+  // The nearest feasible output of a mean.
+  void know(OutputSolver& solver, SquaredLoss& squared, const std::vector<double>& mean);
+  // Of rows of a weight whose sums are relative to a centre.
+  double beyond(double w, const std::vector<double>& centre, const double* sums) const;
+
+ private:
+  std::vector<double> mean_, foot_, factor_;  // the mean, its nearest feasible output
+  std::vector<double> ahead_;                 // the way between
+  double far_ = 0;
+  bool convex_ = false;
+};
+
 // Losses of sets of rows, filled in one way.
 class OutputLeaf {
  public:
@@ -31,18 +52,21 @@ class OutputLeaf {
   void add(OutputSums& sums, std::uint32_t row) const;
   void rest(const OutputSums& all, const OutputSums& part, OutputSums& rest) const;
   // The loss of the best free output, from sums.
-  double free(const OutputSums& sums) const;
+  double free(const OutputSums& sums) const {
+    return free_loss(problem_, sums.w, sums.q, sums.s.data());
+  }
   void mean(const OutputSums& sums, std::vector<double>& out) const;
   // The loss of rows filled in this way, at least `free`; infinite where it is `limit` or more.
   // `sums` are theirs.
   double fill(const std::vector<std::uint32_t>& rows, const OutputSums& sums, double free,
               double limit, std::vector<double>& output);
   bool needs_rows() const { return way_ == OutputWay::medoid || !by_sums(); }
-  // Lower bounds of what sets near a known one lose above the free loss: distances to a convex set,
-  // or to any.
+  // See NearOutput.
   void know(const OutputSums& sums);
-  double beyond(const OutputSums& sums) const;
-  bool bounded_below() const { return far_ > 0; }
+  double beyond(const OutputSums& sums) const {
+    return near_.beyond(sums.w, centre_, sums.s.data());
+  }
+  bool bounded_below() const { return near_.known(); }
   bool exact_free() const { return way_ == OutputWay::average || solver_.everything(); }
   std::uint64_t relaxations() const { return solver_.relaxations; }
   bool feasible(std::uint32_t row) const { return feasible_[row] != 0; }
@@ -64,8 +88,7 @@ class OutputLeaf {
   AbsoluteLoss absolute_;
   std::vector<double> centre_, goal_;
   std::vector<double> entropy_;  // Poisson, per row: weighted sum of y log y - y
-  std::vector<double> known_, foot_, ahead_;
-  double far_ = 0;
+  NearOutput near_;
   std::vector<char> feasible_;
 };
 

@@ -28,12 +28,13 @@ class OutputValues {
   double quick(const double* sums) const;
   // Notes the nearest feasible output of a mean: means close by are bounded by it.
   void know(const double* sums);
-  void forget() { far_ = 0; }
+  void forget() { near_.forget(); }
   bool by_rows() const { return data_.problem.loss == OutputLoss::absolute; }
 
  private:
-  double free(const double* sums) const;
-  double beyond(const double* sums) const;
+  double free(const double* sums) const {
+    return free_loss(data_.problem, sums[kWeight], sums[kOwn], sums + kTargets);
+  }
   double medians(const OutputPart& part);
   double absolute(const OutputPart& part, double limit);
 
@@ -43,10 +44,8 @@ class OutputValues {
   PoissonLoss poisson_;
   AbsoluteLoss absolute_;
   std::vector<double> goal_, output_;
-  std::vector<double> known_, foot_,
-      ahead_;  // a mean, its nearest feasible output, and the way between
+  NearOutput near_;
   std::vector<std::uint32_t> rows_;
-  double far_ = 0;
 };
 
 // The same for many leaves at once, under squared error, where targets are tied by one count at

@@ -25,6 +25,10 @@ struct PathCosts {
 
 // Rows with rank <= cut go left. Ranks of a feature are 0 .. distinct-1 and dense over the training
 // rows.
+// Whether a cut with a flag in `allowed` (as a problem has them) lies between two ranks.
+bool gap_open(const std::vector<std::vector<char>>& allowed, std::size_t feature, std::uint32_t low,
+              std::uint32_t high);
+
 struct Problem {
   std::size_t rows = 0;
   std::size_t features = 0;
@@ -62,6 +66,12 @@ struct Problem {
   ~Problem();
 
   const std::uint32_t* ranks(std::size_t feature) const { return rank.data() + feature * rows; }
+  // Per rank of a feature (and one more): allowed cuts below it.
+  std::vector<std::uint32_t> cuts_below(std::size_t feature) const;
+  // Whether an allowed cut lies between two ranks.
+  bool gap_open(std::size_t feature, std::uint32_t low, std::uint32_t high) const {
+    return odt::gap_open(allowed, feature, low, high);
+  }
   // The state behind a split on a feature; -1: it may not stand.
   int after(int state, std::size_t feature) const {
     return next.empty() ? 0 : next[static_cast<std::size_t>(state * columns + column[feature])];
@@ -99,6 +109,15 @@ struct Plan;
 struct RemoteCut;
 struct Returned;
 using Elsewhere = std::function<Returned(const std::vector<RemoteCut>&, bool drop)>;
+
+// Rows on both sides of a cut, and the ranks beside it.
+struct PartedRows {
+  std::vector<std::uint32_t> side[2];
+  std::uint32_t low = 0, high = ~0u;
+  // Ranks of the feature below `bound` go left.
+  PartedRows(const Problem& problem, std::size_t feature, std::uint32_t bound,
+             const std::vector<std::uint32_t>& rows);
+};
 
 // The tree of a new incumbent: as the search holds it, or finished.
 struct Found {
@@ -143,8 +162,6 @@ struct Result {
   Status status = Status::unknown;
   Loss value = kInfinite;
   Loss bound = 0;
-  double real_value = 0;  // regression
-  double real_bound = 0;
   Tree tree;
   Counters counters;
   std::vector<Incumbent> timeline;

@@ -80,6 +80,18 @@ struct RuledProblem {
   std::vector<ObjectiveTerm> objective;
   Loss offset = 0;  // a gap that is asked for is relative to the size of the objective and this
 
+  // Whether a cut between two ranks parts missing cells alone from others.
+  bool only_missing(std::size_t f, std::uint32_t low, std::uint32_t high) const {
+    return (!missing_low.empty() && missing_low[f] && low == 0) ||
+           (!missing_high.empty() && missing_high[f] && high + 1 == base.distinct[f]);
+  }
+  // Whether a cut between two ranks of a node of this level may stand.
+  bool cut_stands(std::size_t f, std::uint32_t low, std::uint32_t high, int level) const {
+    return !only_missing(f, low, high) && base.gap_open(f, low, high) &&
+           (static_cast<std::size_t>(level) >= allowed_at.size() ||
+            gap_open(allowed_at[static_cast<std::size_t>(level)], f, low, high));
+  }
+
   // Made once, in ruled.cpp.
   RuledProblem();
   RuledProblem(const RuledProblem&);

@@ -106,7 +106,6 @@ class RuledSearch {
   void leaves(const Loss* sums, int state, std::vector<int>& labels) const;
   void offer_leaf(const Loss* sums, int label, Loss budget, Front& front);
   bool within(const Loss* values, const Loss* lowest) const;
-  bool may_stand(std::size_t f, std::uint32_t low, std::uint32_t high, int level) const;
   std::uint64_t facts_of(const View& view, std::size_t f, std::uint32_t bound, int level);
   Loss split_values(const Loss* sums, int state, int column, std::vector<Loss>& out) const;
   Loss tightened(Loss budget, const Front& front, int level) const;
