@@ -6,10 +6,7 @@
 
 #include <immintrin.h>
 
-#include "kernel_bits.hpp"
-#include "kernel_columns.hpp"
-#include "kernel_labels.hpp"
-#include "kernel_lanes.hpp"
+#include "kernel_shared.hpp"
 
 namespace {
 
@@ -327,6 +324,7 @@ namespace odt {
 
 const Kernels* kernels_avx512() {
   static const Kernels table = {
+      kShared,
       "avx512",
       below16,
       below32,
@@ -336,23 +334,7 @@ const Kernels* kernels_avx512() {
       changes16,
       changes_generic<std::uint32_t>,
       two_class,
-      lane_scan_generic,
-      interleave16_generic,
-      signed_two_generic,
       multi_class,
-      label_blocks_generic<std::int32_t>,
-      label_blocks_generic<std::int64_t>,
-      label_scan_generic<std::int32_t>,
-      label_scan_generic<std::int64_t>,
-      columns_generic,
-      column_counts_generic,
-      bit_counts_generic<int16_t>,
-      bit_counts_generic<int32_t>,
-      quarters_generic<int16_t>,
-      quarters_generic<int32_t>,
-      paid_quarters_generic<int16_t>,
-      paid_quarters_generic<int32_t>,
-      bit_compress_generic,
   };
   return supported() ? &table : nullptr;
 }

@@ -143,7 +143,8 @@ std::uint64_t NumberParts::add(const Plan& plan, std::size_t at, int state, std:
   const PartedRows parted(problem_.base, f, node.bound, rows);
   const int next = problem_.rules.after(state, f);
   set |= add(plan, static_cast<std::size_t>(node.left), next, level + 1, parted.side[0], out);
-  return set | add(plan, static_cast<std::size_t>(node.right), next, level + 1, parted.side[1], out);
+  return set |
+         add(plan, static_cast<std::size_t>(node.right), next, level + 1, parted.side[1], out);
 }
 
 void check(const NumberModel& model, const NumberProblem& problem) {

@@ -16,7 +16,9 @@ OutputValues::OutputValues(const OutputRows& data)
 
 double OutputValues::quick(const double* sums) const {
   if (by_rows()) return data_.problem.leaf_price;
-  return std::max(0.0, free(sums) + near_.beyond(sums[kWeight], data_.centre, sums + kTargets) - sums[kFloor]) + data_.problem.leaf_price;
+  return std::max(0.0, free(sums) + near_.beyond(sums[kWeight], data_.centre, sums + kTargets) -
+                           sums[kFloor]) +
+         data_.problem.leaf_price;
 }
 
 double OutputValues::leaf(const OutputPart& part, double limit) {

@@ -162,33 +162,13 @@ struct PaidScan {
   std::int32_t each;
 };
 
-struct Kernels {
-  const char* name;
-  // Bit i of `out` = rank[i] < bound. Arrays are padded to whole blocks; bits beyond the rows are
-  // undefined.
-  void (*below16)(const std::uint16_t* rank, std::size_t words, std::uint16_t bound,
-                  std::uint64_t* out);
-  void (*below32)(const std::uint32_t* rank, std::size_t words, std::uint32_t bound,
-                  std::uint64_t* out);
-  // Keeps the entries whose bit is set, in order. May write up to one block beyond the last.
-  std::size_t (*compress16)(const std::uint16_t* in, std::size_t words, const std::uint64_t* keep,
-                            std::uint16_t* out);
-  std::size_t (*compress32)(const std::uint32_t* in, std::size_t words, const std::uint64_t* keep,
-                            std::uint32_t* out);
-  // The same for bitmaps with `stride` words a block. `out` gets whole words, zero beyond the last
-  // bit.
-  void (*compress_bits)(const std::uint64_t* in, std::size_t words, int stride,
-                        const std::uint64_t* keep, std::uint64_t* out);
-  // Bit i of `out` = rank[i] != rank[i + 1].
-  void (*changes16)(const std::uint16_t* rank, std::size_t words, std::uint64_t* out);
-  void (*changes32)(const std::uint32_t* rank, std::size_t words, std::uint64_t* out);
-  void (*two_class)(const TwoClassScan& scan, TwoClassGain& gain);
+// Those that are written once for all instruction sets, and compiled for each.
+struct SharedKernels {
   void (*lanes)(const LaneScan& scan, LaneGains& gains);
   // out[i * inner + j] = rows[j][i] of `count` arrays, whole vectors of positions.
   void (*interleave16)(const std::uint16_t* const* rows, std::size_t count, std::size_t positions,
                        std::size_t inner, std::uint16_t* out);
   void (*signed_two)(const SignedScan& scan, TwoClassGain& gain);
-  void (*multi_class)(const MultiClassScan& scan, MultiClassLoss& loss);
   // Sums of each block of 64 rows; of `scan` only kinds, table, sizes and spare are read.
   void (*label_blocks32)(const LabelScan<std::int32_t>& scan, std::int32_t* out);
   void (*label_blocks64)(const LabelScan<std::int64_t>& scan, std::int64_t* out);
@@ -209,6 +189,30 @@ struct Kernels {
   // `out`.
   void (*bit_compress)(const BitTable& table, const std::uint16_t* keep, std::uint16_t* out,
                        std::int32_t* kept_start);
+};
+
+struct Kernels : SharedKernels {
+  const char* name;
+  // Bit i of `out` = rank[i] < bound. Arrays are padded to whole blocks; bits beyond the rows are
+  // undefined.
+  void (*below16)(const std::uint16_t* rank, std::size_t words, std::uint16_t bound,
+                  std::uint64_t* out);
+  void (*below32)(const std::uint32_t* rank, std::size_t words, std::uint32_t bound,
+                  std::uint64_t* out);
+  // Keeps the entries whose bit is set, in order. May write up to one block beyond the last.
+  std::size_t (*compress16)(const std::uint16_t* in, std::size_t words, const std::uint64_t* keep,
+                            std::uint16_t* out);
+  std::size_t (*compress32)(const std::uint32_t* in, std::size_t words, const std::uint64_t* keep,
+                            std::uint32_t* out);
+  // The same for bitmaps with `stride` words a block. `out` gets whole words, zero beyond the last
+  // bit.
+  void (*compress_bits)(const std::uint64_t* in, std::size_t words, int stride,
+                        const std::uint64_t* keep, std::uint64_t* out);
+  // Bit i of `out` = rank[i] != rank[i + 1].
+  void (*changes16)(const std::uint16_t* rank, std::size_t words, std::uint64_t* out);
+  void (*changes32)(const std::uint32_t* rank, std::size_t words, std::uint64_t* out);
+  void (*two_class)(const TwoClassScan& scan, TwoClassGain& gain);
+  void (*multi_class)(const MultiClassScan& scan, MultiClassLoss& loss);
 };
 
 const Kernels& kernels_portable();

@@ -53,8 +53,8 @@ class MedianChain {
   }
   double loss() const {
     const Link& at = link_[median_];
-    return std::max(0.0, at.y * low_w_ - low_s_ + (all_s_ - low_s_ - at.s) -
-                             at.y * (all_w_ - low_w_ - at.w));
+    return std::max(
+        0.0, at.y * low_w_ - low_s_ + (all_s_ - low_s_ - at.s) - at.y * (all_w_ - low_w_ - at.w));
   }
 
  private:

@@ -72,7 +72,8 @@ class Weights {
   bool single =
       false;  // one component compared, no facts: the best sub-tree is the only one of use
   std::vector<std::vector<std::vector<std::uint32_t>>> allowed_upto;  // per level and feature
-  // Whether a cut between two ranks of a node of this level may stand, where the problem allows one.
+  // Whether a cut between two ranks of a node of this level may stand, where the problem allows
+  // one.
   bool may_stand(std::size_t f, std::uint32_t low, std::uint32_t high, int level) const {
     if (p.only_missing(f, low, high)) return false;
     if (static_cast<std::size_t>(level) >= allowed_upto.size()) return true;
