@@ -74,7 +74,7 @@ class NumberRoot {
       if (last) raise(std::min(upper(), frontier.least_bound()));
       if (close_enough()) return;
       round.clear();
-      Cut cut;
+      Cut cut{};
       while (round.size() < threads() && frontier.pop(limit(), cut.span)) round.push_back(cut);
       if (round.empty()) {
         if (last) raise(upper());
