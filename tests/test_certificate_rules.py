@@ -290,6 +290,11 @@ def test_missing_cells_levels_and_facts_are_certified(tmp_path: Path) -> None:
         shown = result.certify()
         assert shown.certificate is not None, rule
         assert shown.certificate.certified, rule
+        beginning, text, steps = pieces(path)
+        values = numbers(steps)
+        values[2] += 1  # after the number of claims and the depth
+        path.write_bytes(beginning + text + as_bytes(values))
+        refused(path)
 
 
 @pytest.mark.parametrize("side", [0, 1])
@@ -307,6 +312,25 @@ def test_a_feature_may_be_used_on_one_side_only(side: int, tmp_path: Path) -> No
     path.write_bytes(
         head + text + as_bytes([1, 2, 1, 1, 0])
     )  # one claim, of value 1; no multiplier
+    assert "a tree that keeps the rules loses less than is claimed" in refused(path).stdout
+
+
+@pytest.mark.parametrize(
+    ("rule", "steps"),
+    [("forall path: length >= 2", [1, 2, 1, 1]), ("leaves >= 4", [1, 2, 1, 1, 5])],
+)
+def test_fewer_rows_may_have_no_tree_or_fewer_leaves(
+    rule: str, steps: list[int], tmp_path: Path
+) -> None:
+    """First `a <= 1` is tried, with one row behind it; the only tree begins with `a <= 0`."""
+    frame: dict[str, Any] = {"a": [0, 0, 1, 2], "b": [0, 1, 1, 1], "y": list("pqqp")}
+    spec = "data frame target y: class feature a, b: number tree depth <= 2 minimize errors"
+    path = tmp_path / "a.cert"
+    result = odtdsl.solve(f"{spec} rule r: {rule}", frame=frame, using="exact", proof=path)
+    assert result.objective == 0
+    assert checked(path).stdout.endswith("certified: the tree is optimal\n")
+    head, text, _ = pieces(path)
+    path.write_bytes(head + text + as_bytes(steps))  # a claim of value 1, a scale, a multiplier
     assert "a tree that keeps the rules loses less than is claimed" in refused(path).stdout
 
 
