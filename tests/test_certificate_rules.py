@@ -334,6 +334,29 @@ def test_fewer_rows_may_have_no_tree_or_fewer_leaves(
     assert "a tree that keeps the rules loses less than is claimed" in refused(path).stdout
 
 
+@pytest.mark.parametrize("seeds", blocks(250, 25), ids=lambda seeds: f"{seeds[0]}")
+def test_bounds_of_many_tests_are_carried_no_further_than_they_hold(
+    seeds: range, tmp_path: Path
+) -> None:
+    """Two columns of numbers tell most classes together: a claim of one error more is refused."""
+    spec = "data frame target y: class feature a, b: number tree depth <= 2 minimize errors"
+    path = tmp_path / "a.cert"
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(20, 40))
+        x = rng.integers(0, n, (n, 2))
+        y = (x[:, 0] > n // 2) ^ (x[:, 1] > n // 3) ^ (rng.random(n) < 0.15)
+        frame: dict[str, Any] = {"a": x[:, 0].tolist(), "b": x[:, 1].tolist()}
+        frame["y"] = ["nm"[int(one)] for one in y]
+        odtdsl.solve(f"{spec} rule used: uses(a)", frame=frame, using="exact", proof=path)
+        assert checked(path).stdout.endswith("certified: the tree is optimal\n")
+        head, text, steps = pieces(path)
+        values = numbers(steps)
+        values[2] += 1
+        path.write_bytes(head + text + as_bytes(values))
+        assert "loses less than is claimed" in refused(path).stdout, f"seed {seed}"
+
+
 def test_a_problem_must_say_its_depth(tmp_path: Path) -> None:
     path = tmp_path / "a.cert"
     frame = {"x": [1, 2, 3, 4], "y": ["n", "p", "n", "p"]}
