@@ -78,6 +78,14 @@ def test_bounds_at_one_test_hold_for_the_others(seeds: range, tmp_path: Path) ->
         )
         assert "certified: the bounds above" in true, f"seed {seed}: {true}"
         assert "refused at step" in false, f"seed {seed}: {false}"
+        stated = [(bounds, i) for _, _, bounds in claim.bounds for i in range(len(bounds))]
+        if stated:  # one of them is false now
+            bounds, at = stated[int(rng.integers(len(stated)))]
+            (t, right, sized, value), whole = bounds[at], list(bounds)
+            bounds[at] = (t, right, sized, max(value, problem.price) + 1)
+            told = verdict(problem, claim.steps(shown), tmp_path)
+            assert "loses less than is claimed" in told, f"seed {seed}: {told}"
+            bounds[:] = whole
         if claim.closes(near=False) < shown:
             assert "NEAR" in true
             needed += 1
