@@ -454,14 +454,14 @@ OF_LISTS = (
     Fault(
         "lists: sides get one step less of the budget",
         TREE_GRAPH,
-        "expand(*split.side[s], room - least[1 - s]);",
-        "expand(*split.side[s], room - least[1 - s] - FAULT);",
+        "expand(hand, *split.side[s], room - least[1 - s]);",
+        "expand(hand, *split.side[s], room - least[1 - s] - FAULT);",
     ),
     Fault(
         "lists: a side gets nothing of what the other leaves over",
         TREE_GRAPH,
-        "    least[s] = split.side[s]->least();",
-        "    least[s] = FAULT ? room - least[1 - s] : split.side[s]->least();",
+        "    least[s] = trees[s]->least();",
+        "    least[s] = FAULT ? room - least[1 - s] : trees[s]->least();",
     ),
     Fault(
         "lists: pairs of two sides are left out one step too early",
@@ -484,20 +484,20 @@ OF_LISTS = (
     Fault(
         "lists: a test of bit sets is dropped one step above its bound",
         TREE_GRAPH,
-        "if (cut.least[0] + cut.least[1] + price <= budget &&",
-        "if (cut.least[0] + cut.least[1] + price + FAULT <= budget &&",
+        "if (cut.least[0] + cut.least[1] + price <= growth.budget &&",
+        "if (cut.least[0] + cut.least[1] + price + FAULT <= growth.budget &&",
     ),
     Fault(
         "lists: splits of two leaves are dropped one step too early",
         TREE_GRAPH,
-        "    if (least > budget) continue;",
-        "    if (least + FAULT > budget) continue;",
+        "    if (least > growth.budget) continue;",
+        "    if (least + FAULT > growth.budget) continue;",
     ),
     Fault(
         "lists: the last gap of a feature is never tried above two leaves",
         TREE_GRAPH,
-        "at + 1 < ranks_.size(); ++at) {",
-        "at + 1 + FAULT < ranks_.size(); ++at) {",
+        "at + 1 < ranks.size(); ++at) {",
+        "at + 1 + FAULT < ranks.size(); ++at) {",
     ),
     Fault(
         "lists: splits of two leaves of one class are told",
