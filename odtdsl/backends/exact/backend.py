@@ -5,7 +5,7 @@ Trees are searched here and in the modules beside; diagrams by moves, trees and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -47,7 +47,8 @@ from odtdsl.backends.stepwise import take
 from odtdsl.base import engine
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.kept import kept
-from odtdsl.problem.ir.forms import Core, Form, LinearStage, MaximaBound, RegressionStage
+from odtdsl.problem.ir.expr import Scope
+from odtdsl.problem.ir.forms import Core, Form, Linear, LinearStage, MaximaBound, RegressionStage
 from odtdsl.problem.ir.maxima import MOST_CASES, too_many, written_out
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawDiagram, RawModel, RawTree, depth_of
@@ -213,8 +214,12 @@ class Exact(BackEnd):
         if limits.ledger is None and refuted(core):
             return RawAnswer(status="infeasible")
         rules = plain_of(core)
-        if rules is not None and not (limits.ledger is not None and asks_fronts(core)):
-            return PlainSearch(core, rules, limits, first, report).run()
+        if rules is not None:
+            if limits.ledger is None or not asks_fronts(core):
+                return PlainSearch(core, rules, limits, first, report).run()
+            certified = _certified(core, rules, limits, first, report)
+            if certified is not None:
+                return certified
         from odtdsl.backends.exact.ruled_search import RuledSearch
 
         return RuledSearch(core, limits, first, report).run()
@@ -290,6 +295,35 @@ def asks_fronts(core: Core) -> bool:
     """
     rules = None if core.targets is not None else plain_of(core)
     return rules is None or rules.must is not None
+
+
+def _certified(
+    core: Core, rules: PlainRules, limits: Limits, start: RawTree | None, report: Report | None
+) -> RawAnswer | None:
+    """The plain search's answer, certified as one under rules that have no multipliers.
+
+    None where they may have some: then the search under rules finds them.
+    """
+    bounds = any(
+        clause.scope is Scope.MODEL and isinstance(literal.atom, Linear)
+        for clause in core.clauses
+        for literal in clause.literals
+    )
+    depth, cut_off = deepest_of(core)
+    linear = all(isinstance(stage, LinearStage) for stage in core.objective)
+    if bounds or core.tree.leaves is not None or cut_off or not linear:
+        return None
+    answer = PlainSearch(core, rules, replace(limits, ledger=None), start, report).run()
+    if answer.status == "infeasible":
+        return None
+    if answer.status == "optimal":
+        from odtdsl.backends.exact.multipliers import certificate_without
+        from odtdsl.backends.exact.ruled import assemble
+
+        assert limits.ledger is not None, "a certificate is asked for"
+        values = [stage.value for stage in answer.stages if stage.value is not None]
+        limits.ledger.parts.append(certificate_without(core, assemble(core, depth), values))
+    return answer
 
 
 class PlainSearch(StackedSearch):

@@ -84,12 +84,10 @@ def certificate_of(
     objective = None if found is None else found.objective
     stacked = Stacked.of(core, made.depth)
     if objective is None:
-        target = stacked.beyond
+        target = stacked.beyond - stacked.base
     else:
-        target = sum(
-            unit * _steps(core, made, objective, at) for at, unit in enumerate(stacked.units)
-        )
-    target -= stacked.base
+        values = (made.stage(objective, at) for at in range(len(stacked.units)))
+        target = _target(core, stacked, values)
     numbers = [made.depth, target]
     if target > 0 and found is not None and objective is not None:
         numbers += _of_search(made, stacked, found)
@@ -162,6 +160,13 @@ def too_long(core: Core, made: Ruled) -> Iterator[str]:
                     yield f"rule `{clause_.origin.rule}`"
 
 
+def certificate_without(core: Core, made: Ruled, values: Iterable[Fraction]) -> bytes:
+    """The same of an optimum with these values of the stages, where no rule has a multiplier."""
+    target = _target(core, Stacked.of(core, made.depth), values)
+    rules = [0 for _ in made.rules.clauses]
+    return b"".join(varints([made.depth, target, *([1, *rules] if target > 0 else [])]))
+
+
 def list_steps(core: Core, made: Ruled, limits: Limits) -> bytes:
     """The steps of a list under rules: the scale of the loss, and the multipliers."""
     tuning = _Tuning(core, made, Stacked.of(core, made.depth), limits)
@@ -169,14 +174,15 @@ def list_steps(core: Core, made: Ruled, limits: Limits) -> bytes:
     return b"".join(varints([scale if any(rules) else 1, *rules]))  # sums are to stay small
 
 
-def _steps(core: Core, made: Ruled, objective: int, at: int) -> int:
-    """The value of a stage above the least that labels alone allow."""
+def _target(core: Core, stacked: Stacked, values: Iterable[Fraction]) -> int:
+    """The value of a tree, above what the rows lose together, by those of its stages."""
     from odtdsl.backends.exact.lowering import least
 
-    stage = core.objective[at]
-    assert isinstance(stage, LinearStage), "as `uncovered` has it"
-    value = made.stage(objective, at) * stage.measure.denominator
-    return int(value) - least(stage.measure)
+    total = -stacked.base
+    for stage, unit, value in zip(core.objective, stacked.units, values, strict=True):
+        assert isinstance(stage, LinearStage), "as `uncovered` has it"
+        total += unit * (int(value * stage.measure.denominator) - least(stage.measure))
+    return total
 
 
 def varints(values: Iterable[int]) -> Iterator[bytes]:
