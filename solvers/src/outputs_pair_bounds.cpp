@@ -49,7 +49,8 @@ void OutputFronts::tell_by_first(std::size_t cuts, int state) {
 
 // ---- bounds on costs of paths
 
-// The bounds that hold alone on costs of paths.
+// The bounds that hold alone on costs of paths. Slacks are those of components that no part of a
+// tree makes less, so no step is below zero.
 std::vector<OutputFronts::Toll> OutputFronts::tolls(const OutputNode& node) const {
   std::vector<Toll> found;
   for (std::size_t k = 0; k < model_.components; ++k) {

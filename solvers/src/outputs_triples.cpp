@@ -138,17 +138,7 @@ ODT_INLINE void gain_thirds(const MixGain& mix, const ThirdRow& row) {
       out[q] = only(gain_of<kAbsolute>(mix, rest), open);
       best[q] = larger(best[q], in[q] + out[q]);
     }
-    const auto raise = [j](double* at, const Lanes& gain) {
-      Lanes known;
-      load(known, at + j);
-      store(larger(known, gain), at + j);
-    };
-    for (int side = 0; side < 2; ++side) {
-      raise(row.best_a[2 * side], out[2 * side] + out[2 * side + 1]);
-      raise(row.best_a[2 * side + 1], in[2 * side] + in[2 * side + 1]);
-      raise(row.best_b[2 * side], out[side] + out[2 + side]);
-      raise(row.best_b[2 * side + 1], in[side] + in[2 + side]);
-    }
+    raise_quarters(in, out, row.best_a, row.best_b, j);
   }
   for (int q = 0; q < 4; ++q) row.best[q] = largest(best[q]);
 }

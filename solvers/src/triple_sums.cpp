@@ -81,17 +81,7 @@ ODT_INLINE void score_triples(const TripleRow& row, const Score& score_of) {
       }
       best[part] = larger(best[part], in[part] + out[part]);
     }
-    const auto raise = [j](double* at, const Lanes& score) {
-      Lanes known;
-      load(known, at + j);
-      store(larger(known, score), at + j);
-    };
-    for (int side = 0; side < 2; ++side) {
-      raise(row.best_a[2 * side], out[2 * side] + out[2 * side + 1]);
-      raise(row.best_a[2 * side + 1], in[2 * side] + in[2 * side + 1]);
-      raise(row.best_b[2 * side], out[side] + out[2 + side]);
-      raise(row.best_b[2 * side + 1], in[side] + in[2 + side]);
-    }
+    raise_quarters(in, out, row.best_a, row.best_b, j);
   }
   for (int part = 0; part < 4; ++part) row.best[part] = largest(best[part]);
 }

@@ -30,5 +30,21 @@ ODT_INLINE double largest(const Lanes& a) {
   for (std::size_t l = 1; l < kLanes; ++l) best = std::max(best, a[l]);
   return best;
 }
+ODT_INLINE void keep_larger(double* known, const Lanes& score) {
+  Lanes found;
+  load(found, known);
+  store(larger(found, score), known);
+}
+// What a third column makes of the quarters by two others, on its side 1 and on its side 0 (`in`,
+// `out`), raises what is known of the quarters by the third one and each of the two.
+ODT_INLINE void raise_quarters(const Lanes (&in)[4], const Lanes (&out)[4], double* const (&a)[4],
+                               double* const (&b)[4], std::size_t at) {
+  for (int side = 0; side < 2; ++side) {
+    keep_larger(a[2 * side] + at, out[2 * side] + out[2 * side + 1]);
+    keep_larger(a[2 * side + 1] + at, in[2 * side] + in[2 * side + 1]);
+    keep_larger(b[2 * side] + at, out[side] + out[2 + side]);
+    keep_larger(b[2 * side + 1] + at, in[side] + in[2 + side]);
+  }
+}
 
 }  // namespace odt
