@@ -4,6 +4,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "odt/number_repeats.hpp"
+
 namespace odt {
 
 NumberRoot::NumberRoot(const NumberProblem& problem, const NumberOptions& options, Control& control)
@@ -206,9 +208,16 @@ NumberResult solve_numbers(const NumberProblem& problem, const NumberOptions& op
   limits.work_limit = options.work_limit;
   limits.interrupted = options.interrupted;
   Control control(limits);
-  return (!options.vectors && scans(problem) ? make_scan_root : make_vector_root)(problem, options,
-                                                                                  control)
-      ->run();
+  const auto solve = [&](const NumberProblem& p, const NumberOptions& o) {
+    return (!o.vectors && scans(p) ? make_scan_root : make_vector_root)(p, o, control)->run();
+  };
+  const NumberRepeats repeats(problem);
+  if (repeats.none()) return solve(problem, options);
+  NumberOptions o = options;
+  if (!o.start.empty()) o.start = repeats.retold(o.start);
+  NumberResult result = solve(repeats.without(), o);
+  repeats.spread(result.by_first);
+  return result;
 }
 
 }  // namespace odt
