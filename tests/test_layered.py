@@ -160,6 +160,24 @@ def test_a_search_that_is_cut_short_claims_no_more_and_is_taken_up() -> None:
     assert cut > SCALE
 
 
+def test_instruction_sets_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is forced is used: kernels of 64 features look at other rows than those of one."""
+    sets, differ = _engine.instruction_sets(), 0
+    for seed in range(scaled(200, least=20)):
+        rng = np.random.default_rng(seed)
+        n, features, labels = (int(rng.integers(*ends)) for ends in ((10, 40), (2, 6), (2, 6)))
+        ranks = rng.integers(0, 6, (features, n)).astype(np.uint32)
+        losses = rng.integers(0, 3, (n, labels))
+        found = []
+        for name in sets:
+            monkeypatch.setenv("ODTDSL_ISA", name)
+            found.append(engine_of(ranks, losses).solve([1, 2, 1 + seed % 3], 10_000, NO_LIMITS))
+        assert all(one.complete for one in found), seed
+        assert len({(one.value, one.bound) for one in found}) == 1, seed
+        differ += len({one.work for one in found}) > 1
+    assert (differ > 0) == ("avx512" in sets)
+
+
 def engine_of(ranks: Any, losses: Any) -> _engine.Layered:
     distinct = ranks.max(axis=1).astype(np.uint32) + 1
     return _engine.Layered(_engine.RankTable(np.ascontiguousarray(ranks), distinct), losses)

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "odt/kernels.hpp"
 #include "odt/stump_lanes.hpp"
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -16,8 +17,7 @@ constexpr std::size_t kStumpLanes = 8;
 
 bool stumps_have_lanes() {
 #ifdef ODT_STUMP_AVX2
-  static const bool has = __builtin_cpu_supports("avx2");
-  return has;
+  return may_use(Isa::avx2) && __builtin_cpu_supports("avx2");
 #else
   return false;
 #endif

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "diagram_bytes.hpp"
+#include "odt/kernels.hpp"
 #include "odt/pair_lanes.hpp"
 
 namespace odt {
@@ -13,10 +14,9 @@ constexpr int kMostOfASign = 127;  // of which a byte holds the sum
 
 bool pairs_have_bytes() {
 #ifdef ODT_PAIR_LANES
-  static const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                          __builtin_cpu_supports("avx512vbmi") &&
-                          __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("popcnt");
-  return has;
+  return may_use(Isa::avx512) && __builtin_cpu_supports("avx512f") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi") &&
+         __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("popcnt");
 #else
   return false;
 #endif

@@ -24,6 +24,11 @@ const Kernels& demand(const Kernels* kernels, const char* name) {
 
 }  // namespace
 
+bool may_use(Isa isa) {
+  const Isa most = from_environment();
+  return most == Isa::best || isa <= most;
+}
+
 const Kernels& choose_kernels(Isa isa) {
   if (isa == Isa::best) isa = from_environment();
   switch (isa) {

@@ -193,7 +193,9 @@ Listed enumerate(const RuledProblem& p, const Listing& listing, const Options& o
   Listed listed;
   try {
     Run(p, listing, control, listed).run();
-  } catch (const Stop&) {  // before the first tree
+  } catch (const Stop&) {      // before the first tree
+  } catch (const NoMemory&) {  // for all rows
+    listed.no_memory = true;
   }
   listed.seconds = control.seconds();
   return listed;

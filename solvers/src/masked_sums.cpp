@@ -1,5 +1,7 @@
 #include "odt/masked_sums.hpp"
 
+#include "odt/kernels.hpp"
+
 // Bits of AVX-512 are masks as they are; elsewhere a table makes them masks of lanes. Both add the
 // same numbers in the same order.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
@@ -13,7 +15,7 @@ namespace {
 #ifdef ODT_BIT_MASKS
 
 bool has_bit_masks() {
-  static const bool has = __builtin_cpu_supports("avx512f");
+  static const bool has = may_use(Isa::avx512) && __builtin_cpu_supports("avx512f");
   return has;
 }
 

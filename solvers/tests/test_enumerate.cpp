@@ -154,9 +154,11 @@ CASE(a_list_without_memory_or_time_is_not_complete) {
   Listing listing = up_to(p, 1000);
   listing.found = [](const Tree&, Loss, int) { return true; };
   Options o;
-  o.memory_limit = 1000;
-  const Listed small = enumerate(p, listing, o);
-  CHECK(!small.complete && small.no_memory);
+  for (std::size_t least : {1, 1000}) {  // not even for the rows; for them
+    o.memory_limit = least;
+    const Listed small = enumerate(p, listing, o);
+    CHECK(!small.complete && small.no_memory);
+  }
   o.memory_limit = 0;
   CHECK(enumerate(p, listing, o).complete);
 }

@@ -1,5 +1,6 @@
 // Every instruction set against the portable kernels, on random input.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <type_traits>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "odt/aligned.hpp"
 #include "odt/kernels.hpp"
 #include "odt/masked_sums.hpp"
+#include "odt/outputs_pair_gains.hpp"
 #include "random_problem.hpp"
 
 using namespace odt;
@@ -536,5 +538,29 @@ CASE(masked_sums_do_not_depend_on_the_instruction_set) {
         if (masks[i * blocks + c / kLanes] >> (c % kLanes) & 1) sum += values[3 * i + 1];
       CHECK(a[c] == sum);
     }
+  }
+}
+
+// Also where an instruction does both at once.
+CASE(products_are_rounded_before_they_are_added) {
+  for (int trial = 0; trial < check::trials(100); ++trial) {
+    Random random(static_cast<std::uint32_t>(trial));
+    const std::size_t rows = static_cast<std::size_t>(draw(random, 1, 40));
+    std::vector<double> part(2 * rows);
+    for (double& one : part) one = draw(random, 1, 1000) / 7.0;
+    std::vector<std::uint8_t> masks(rows, 255);
+    std::vector<std::uint32_t> all(rows);
+    for (std::size_t i = 0; i < rows; ++i) all[i] = static_cast<std::uint32_t>(i);
+    const std::vector<double> one(kLanes, 1), mean(kLanes, draw(random, 1, 1000) / 3.0);
+    std::vector<double> sums(kLanes, 0);
+    absolute_losses(
+        {part.data(), all.data(), rows, masks.data(), 1, one.data(), mean.data(), 2, 0, 0.5},
+        sums.data());
+    double expected = 0;
+    for (std::size_t i = 0; i < rows; ++i) {
+      volatile double product = part[2 * i] * std::fabs(part[2 * i + 1] - mean[0]);
+      expected += product;
+    }
+    CHECK(std::all_of(sums.begin(), sums.end(), [&](double sum) { return sum == expected; }));
   }
 }

@@ -220,6 +220,8 @@ const Kernels* kernels_avx2();  // nullptr where the processor or the compiler l
 const Kernels* kernels_avx512();
 // Throws std::invalid_argument where the asked set is missing.
 const Kernels& choose_kernels(Isa isa);
+// Whether ODTDSL_ISA leaves this set to code that chooses by itself.
+bool may_use(Isa isa);
 
 // Overloads on the width of ranks, so that views can be templates.
 inline void below(const Kernels& k, const std::uint16_t* r, std::size_t w, std::uint16_t b,

@@ -126,7 +126,7 @@ struct Found {
 };
 
 enum class Status { optimal, feasible, infeasible, unknown };
-enum class Isa { best, portable, avx2, avx512 };
+enum class Isa { best, portable, avx2, avx512 };  // ascending
 
 struct Incumbent {
   double seconds;
