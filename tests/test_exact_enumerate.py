@@ -228,6 +228,22 @@ def test_a_time_limit_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> N
     assert all(tree.audit.holds for tree in found.trees)
 
 
+def test_a_wider_tolerance_costs_no_more_until_there_are_enough() -> None:
+    """All trees of a wide one are too many to be known before the first ones are told."""
+    rng = random.Random(1)
+    frame = {name: [rng.randrange(60) for _ in range(120)] for name in "abcd"}
+    noise = [rng.random() < 0.25 for _ in range(120)]
+    cells = zip(frame["a"], frame["b"], noise, strict=True)
+    frame["y"] = [int((a < 24) ^ (b < 18) ^ n) for a, b, n in cells]
+    spec = "data frame target y: class tree depth <= 4 minimize errors"
+    narrow, wide = (
+        odtdsl.alternatives(spec, frame=frame, near=near, most=100) for near in ("2 errors", "400%")
+    )
+    assert wide.stopped == "most"
+    assert [one.objective for one in wide.trees] == [one.objective for one in narrow.trees]
+    assert dict(wide.counters)["nodes"] <= 2 * dict(narrow.counters)["nodes"]
+
+
 def test_no_proof_no_list() -> None:
     text = MANY.replace("depth <= 3", "depth <= 6").replace("errors", "errors + leaves")
     found = odtdsl.parse(text).alternatives(within=0.5)

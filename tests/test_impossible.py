@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from milp_trees import ATOMS, grown, tiny
@@ -12,6 +14,7 @@ from scale import SCALE, scaled
 import odtdsl
 from odtdsl.backends.base import Limits
 from odtdsl.backends.exact.backend import Exact
+from odtdsl.backends.exact.ruled import assemble
 from odtdsl.backends.milp import Milp
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.compiler.bounds import Frame, ModelFacts
@@ -103,12 +106,40 @@ def test_rules_that_cannot_hold_together_are_proven_infeasible(rules: str, using
 
 
 @pytest.mark.parametrize(
-    "rule", ["accuracy >= 90", 'recall("class_0") > 1', 'count_predicted("class_0") >= 179']
+    "rule",
+    [
+        "accuracy >= 90",
+        'recall("class_0") > 1',
+        'count_predicted("class_0") >= 179',
+        "forall leaf: purity >= 90",
+        "forall leaf: purity > 1 or size >= 179",
+        'gap(rate("class_0"), thin, thick) < 0',
+        "gap(accuracy, thin, thick) <= -10%",
+    ],
 )
 def test_a_rule_that_no_row_can_help_needs_no_search(rule: str) -> None:
     """As where the sign of a percentage was forgotten; the search would look at every tree."""
-    spec = f'data sklearn "wine" target target tree depth <= 3 minimize errors rule r: {rule}'
-    assert odtdsl.solve(spec, within=5).status == "infeasible"
+    spec = f"""data sklearn "wine" target target
+        group thin = ash <= 2.3
+        group thick = ash > 2.3
+        tree depth <= 3
+        minimize errors
+        rule r: {rule}"""
+    result = odtdsl.solve(spec, within=5)
+    assert result.status == "infeasible"
+    assert not dict(result.counters).get("nodes")
+
+
+def test_a_rule_that_no_leaf_can_keep_has_no_certificate(tmp_path: Path) -> None:
+    """The checker would look at every tree: so it is said, not tried."""
+    spec = """data sklearn "wine" target target tree depth <= {} minimize errors
+        rule pure: forall leaf: purity >= 90"""
+    with pytest.raises(odtdsl.OdtError, match="rule `pure`: no rows keep it"):
+        odtdsl.solve(spec.format(3), using="exact", proof=tmp_path / "a.cert")
+    low = odtdsl.solve(spec.format(2), proof=tmp_path / "b.cert")
+    assert low.status == "infeasible"
+    shown = odtdsl.check_proof(tmp_path / "b.cert", spec.format(2))
+    assert any("no tree keeps the rules" in str(one) for one in shown)
 
 
 @pytest.mark.parametrize("using", ["exact", "milp"])
@@ -246,6 +277,36 @@ def test_what_is_called_least_is_never_undercut(kind: str) -> None:
             assert all(value >= least for value in values), seed
             met += least in values
     assert met >= 5
+
+
+@pytest.mark.parametrize("kinds", [("linear_leaf",), ("linear_model", "linear_model")])
+def test_what_exact_refutes_without_a_search_no_tree_keeps(kinds: tuple[str, ...]) -> None:
+    """One rule on leaves, or two bounds that pull against each other, at and below the edge."""
+    refuted = 0
+    for seed in range(scaled(3000, least=300)):
+        rng = random.Random(f"hopeless {kinds} {seed}")
+        core = tiny(rng, clauses=tuple((kind,) for kind in kinds))
+        core = replace(core, skeleton=TreeSkeleton(depth=2, leaves=4), filters=())
+        trees = [Evaluation(core, grown(rng, core, 2)) for _ in range(10)]
+        atoms = [clause.literals[0].atom for clause in core.clauses]
+        if len(atoms) == 2 and rng.random() < 0.7:
+            assert isinstance(atoms[0], Linear)
+            against = atoms[0].measure.scaled(Fraction(-1))
+            atoms[1] = replace(atoms[0], measure=against)
+        for k, atom in enumerate(atoms):
+            scope = core.clauses[k].scope
+            values = [value for tree in trees[:3] for value in _values(tree, atom, scope)]
+            assert isinstance(atom, Linear)
+            atoms[k] = replace(atom, at_most=min(values) - rng.choice([-1, 0, 0, 1]))
+        clauses = tuple(
+            replace(one, literals=(SignedAtom(atom=atom),))
+            for one, atom in zip(core.clauses, atoms, strict=True)
+        )
+        core = replace(core, clauses=clauses)
+        if not assemble(core, 2).possible:
+            refuted += 1
+            assert all(list(Evaluation(core, tree.tree).violations()) for tree in trees), seed
+    assert refuted >= 20
 
 
 def room_of(core: Core) -> ModelFacts:

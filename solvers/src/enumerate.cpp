@@ -56,10 +56,12 @@ class Run {
     const Loss limit = free_.weights.sum_below(listing_.at_most + 1) - 1;
     Loss before = -kInfinite;
     if (!listing_.count && listing_.least < listing_.at_most) {
-      // The best trees need a small part of the graph only, so it grows in steps.
+      // The best trees need a small part of the graph only, so it grows in steps: it may grow
+      // manifold from one error to the next, so that none is skipped near the best.
       const Loss least = free_.weights.sum_below(listing_.least + 1) - 1;
-      for (Loss part : {Loss{0}, Loss{16}, Loss{4}, Loss{2}}) {
-        const Loss upto = part == 0 ? least : least + (limit - least) / part;
+      constexpr Loss kFinest = 1024;
+      for (Loss part = 2 * kFinest; part >= 2; part /= 2) {
+        const Loss upto = part > kFinest ? least : least + (limit - least) / part;
         if (upto <= before || upto >= limit) continue;
         if (!tell(graph_.upto(upto), free_.weights.objective_from(upto + 1) - 1)) return false;
         before = upto;

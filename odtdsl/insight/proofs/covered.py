@@ -145,7 +145,23 @@ def _beyond_engine(core: Core) -> Iterator[str]:
         reasons = [f"{what}: sums of more than 15 digits" for what in long]
     yield from reasons
     if not reasons:
+        yield from _looked_for_in_vain(core)
         yield from _too_much(core, "under rules on rows, levels or the whole tree")
+
+
+def _looked_for_in_vain(core: Core) -> Iterator[str]:
+    """Rules that the search refutes by a look at the rows, and the checker by all trees."""
+    from odtdsl.backends.exact.lowering import deepest_of
+    from odtdsl.backends.exact.ruled import broken_by_every_leaf
+
+    if deepest_of(core)[0] <= 2:
+        return
+    for clause in core.clauses:
+        if clause.scope is Scope.LEAF and broken_by_every_leaf(clause):
+            yield (
+                f"rule `{clause.origin.rule}`: no rows keep it; "
+                "to show that, the checker would look at every tree"
+            )
 
 
 def beyond_lists(core: Core, least_depth: int | None = None) -> Iterator[str]:
