@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         OutputConstrainedForestRegressor,
         OutputConstrainedTreeRegressor,
     )
-    from odtdsl.estimators.base import DataWarning
+    from odtdsl.estimators.base import DataWarning, RuleWarning
     from odtdsl.estimators.policy_scores import policy_scores
     from odtdsl.insight.explanations import Curve, Explanation
     from odtdsl.insight.tuning.result import Tuning
@@ -84,6 +84,7 @@ __all__ = [
     "OutputConstrainedTreeRegressor",
     "Plan",
     "Result",
+    "RuleWarning",
     "Tree",
     "Tuning",
     "__version__",
@@ -115,6 +116,7 @@ _HOMES = {
     "Curve": "odtdsl.insight.explanations",
     "Explanation": "odtdsl.insight.explanations",
     "DataWarning": "odtdsl.estimators.base",
+    "RuleWarning": "odtdsl.estimators.base",
     "Diagnostic": "odtdsl.base.diagnostics.model",
     "Diagram": "odtdsl.predictors.diagram",
     "OdtError": "odtdsl.base.diagnostics.model",

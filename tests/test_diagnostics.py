@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+import odtdsl
 from odtdsl.base.diagnostics.codes import CODES
 from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.base.diagnostics.render import render_text, to_json
-from odtdsl.base.diagnostics.suggest import closest, distance
+from odtdsl.base.diagnostics.suggest import closest, distance, nearest_first
 from odtdsl.base.source import NOWHERE, Source, Span
 from odtdsl.language.parser import parse
 
@@ -175,6 +176,19 @@ def test_the_example_of_a_syntax_code_earns_it(code: object) -> None:
 )
 def test_closest(word: str, candidates: tuple[str, ...], meant: str | None) -> None:
     assert closest(word, candidates) == meant
+
+
+def test_of_many_names_the_near_ones_come_first() -> None:
+    names = [f"lab_{i}" for i in range(30)] + ["body mass", "outcome_30d"]
+    assert nearest_first("outcome", names)[0] == "outcome_30d"
+    assert nearest_first("body_height", names)[0] == "body mass"
+    assert nearest_first("lab_77", names)[0] == "lab_7"
+    assert sorted(nearest_first("zzz", names)) == sorted(names)
+    assert nearest_first("c", ["b", "a", "c1"]) == ["b", "a", "c1"]
+    frame = {name: [1, 2] for name in names}
+    spec = "data frame target outcome tree depth <= 1 minimize errors"
+    with pytest.raises(OdtError, match="there are: `outcome_30d`"):
+        odtdsl.solve(spec, frame=frame)
 
 
 def test_distance_counts_a_swap_once() -> None:

@@ -67,6 +67,31 @@ def test_doubts_about_data_are_one_warning_of_a_fit() -> None:
         odtdsl.OptimalTreeClassifier(max_depth=2).fit(X[["a"]], y)
 
 
+def test_rules_that_are_probably_not_meant_so_are_one_warning_of_a_fit() -> None:
+    """A percentage without its sign is seen in the rule, and not in what no tree satisfies."""
+    X, y = np.arange(40.0)[:, None], (np.arange(40) % 4 == 0).astype(int)
+    tree = odtdsl.OptimalTreeClassifier({"sure": "accuracy >= 90", "low": "precision(1) >= 80"})
+    with pytest.warns(odtdsl.RuleWarning) as caught, pytest.raises(odtdsl.OdtError, match="U607"):
+        tree.fit(X, y)
+    (one,) = caught
+    assert "rule `sure`" in str(one.message)
+    assert "rule `low`" in str(one.message)
+    assert "if a percentage is meant, write `90%`" in str(one.message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        odtdsl.OptimalTreeClassifier(["accuracy >= 60%"]).fit(X, y)
+
+
+def test_a_grid_search_warns_of_a_rule_once() -> None:
+    from sklearn.model_selection import GridSearchCV
+
+    X, y = np.arange(40.0)[:, None], (np.arange(40) % 4 == 0).astype(int)
+    tree = odtdsl.OptimalTreeClassifier(["precision(1) >= 80"])
+    with pytest.warns(odtdsl.RuleWarning) as caught:
+        GridSearchCV(tree, {"max_depth": [1, 2]}, cv=2).fit(X, y)
+    assert sum(one.category is odtdsl.RuleWarning for one in caught) == 1
+
+
 def test_a_path_of_trees_warns_of_its_data_once() -> None:
     X = pd.DataFrame({"lab": [float(i % 9) if i % 8 else "<2" for i in range(ROWS)]})
     y = np.arange(ROWS) % 9 > 3

@@ -36,6 +36,22 @@ TRAIN = {"a": [1, 1, 2, 2], "g": ["u", "v", "u", "v"], "y": ["n", "n", "p", "p"]
 TEST = {"a": [1, 1, 2, 2, 2], "g": ["u", "u", "v", "v", "v"], "y": ["n", "p", "p", "p", "n"]}
 
 
+def test_training_rows_as_test_rows_are_told(tmp_path: Path) -> None:
+    found = odtdsl.solve(SPEC, frame=TRAIN, test_frame=TRAIN)
+    assert [one.code for one in found.warnings].count("D234") == 1
+    assert "D234" not in {
+        one.code for one in odtdsl.solve(SPEC, frame=TRAIN, test_frame=TEST).warnings
+    }
+    rows, others = tmp_path / "rows.csv", tmp_path / "others.csv"
+    pd.DataFrame(TRAIN).to_csv(rows, index=False)
+    pd.DataFrame(TEST).to_csv(others, index=False)
+    spec = tmp_path / "a.odt"
+    for data, test, said in ((rows, rows, True), (rows, others, False), (others, rows, False)):
+        spec.write_text(SPEC.replace("data frame", f'data "{data.name}"'))
+        ran = CliRunner().invoke(app, ["solve", str(spec), "--test", str(test)])
+        assert ("warning[D234]" in ran.output) == said, ran.output
+
+
 def test_rules_objective_and_baseline_are_told_on_test_rows() -> None:
     result = odtdsl.solve(SPEC, frame=TRAIN, test_frame=TEST)
     assert result.audit is not None

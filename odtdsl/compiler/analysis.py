@@ -28,6 +28,7 @@ from odtdsl.compiler.statements import Statements, sort_statements
 from odtdsl.compiler.targets import TargetPart, declared_target
 from odtdsl.datasets import readers
 from odtdsl.datasets.dataset import ColumnType, Dataset
+from odtdsl.datasets.digest import digest
 from odtdsl.datasets.request import DataRequest, TestFile
 from odtdsl.datasets.split import Division
 from odtdsl.datasets.table import Table
@@ -153,7 +154,18 @@ def analyse(
         reporter.adopt(error, place)
         reporter.check()
         raise
+    if test_table is not None and _alike(table, test_table):
+        reporter.warn(
+            "D234",
+            "the test rows are the training rows: what is measured on them is no test",
+            statements.data if place is None else place,
+            helps=("name a file of other rows, or write `test 25% seed 0` in the data statement",),
+        )
     return _Analyser(statements, request, table, test_table, reporter).run(chosen, early)
+
+
+def _alike(one: Table, other: Table) -> bool:
+    return one.n_rows == other.n_rows and digest(one) == digest(other)
 
 
 def _test_file(statement: ast.Data) -> ast.Node | None:

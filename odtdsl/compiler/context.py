@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError, Severity
-from odtdsl.base.diagnostics.suggest import closest
+from odtdsl.base.diagnostics.suggest import closest, nearest_first
 from odtdsl.base.source import Source, Span
 from odtdsl.language import ast
 
@@ -89,7 +89,8 @@ class Reporter:
         shown = {str(w): f'"{w}"' if values and isinstance(w, str) else f"`{w}`" for w in known}
         near = closest(name, words)
         suggestions = [f"did you mean {shown[near]}?"] if near is not None else []
-        listed = ", ".join(shown[word] for word in words[:12]) + (", ..." if words[12:] else "")
+        first = nearest_first(name, words) if code == "N103" else words
+        listed = ", ".join(shown[word] for word in first[:12]) + (", ..." if words[12:] else "")
         notes = [f"there are: {listed}"] if words and near is None else []
         return self.error(
             code, f"{what} `{name}` is unknown", at, notes=notes, helps=[*suggestions, *helps]

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from odtdsl.base.diagnostics.model import error
-from odtdsl.base.diagnostics.suggest import closest
+from odtdsl.base.diagnostics.suggest import closest, nearest_first
 from odtdsl.compiler.column_warnings import FEW_ROWS
 from odtdsl.compiler.profiles import (
     MARKS,
@@ -106,7 +106,9 @@ def draft(
     if (said := _SURVIVAL.fullmatch(target.strip())) is not None and target not in table.columns:
         time, target = said[1].strip("`"), said[2].strip("`")
         if time not in table.columns or table.columns[time].numbers is None:
-            raise error("N103", f"{data} has no column of times `{time}`", notes=(_columns(names),))
+            raise error(
+                "N103", f"{data} has no column of times `{time}`", notes=(_columns(time, names),)
+            )
         if target in table.columns and not profiles[target].came:
             raise error(
                 "D232",
@@ -122,7 +124,7 @@ def draft(
         raise error(
             "N103",
             f"{data} has no column `{target}`",
-            notes=(_columns(names),),
+            notes=(_columns(target, names),),
             helps=_no_target(table, target, near),
         )
     profiles[target] = replace(profiles[target], role="target", why="")
@@ -160,8 +162,10 @@ def draft(
     )
 
 
-def _columns(names: Sequence[str]) -> str:
-    return f"its columns are {', '.join(f'`{name}`' for name in names[:20])}"
+def _columns(asked: str, names: Sequence[str]) -> str:
+    first = nearest_first(asked, names)[:20]
+    more = ", ..." if names[20:] else ""
+    return f"its columns are {', '.join(f'`{name}`' for name in first)}{more}"
 
 
 # ---- the spec

@@ -276,14 +276,14 @@ def _reason_to_leave_out(column: Profile, n: int, named: bool) -> str:
         return "it never differs"
     by_name = column.distinct == n and _ID.fullmatch(column.name) is not None
     word = column.kind == "category" and n >= LEAST_NAMES
+    if column.signs and column.distinct > MOST_LEVELS:
+        return column.signs
     if (named and (by_name or word or n >= FEW_ROWS)) or (n >= FEW_ROWS and by_name):
         return "one value for each row: a name of rows"
     if column.kind == "date":
         return column.dates
     if column.code and column.distinct > MOST_LEVELS:
         return f"codes, as some have zeros in front: {column.distinct:,} different ones"
-    if column.signs and column.distinct > MOST_LEVELS:
-        return column.signs
     if column.kind == "category" and column.distinct > MOST_LEVELS:
         return f"{column.distinct:,} different texts: names or notes, not a category"
     return ""

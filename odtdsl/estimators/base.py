@@ -73,6 +73,10 @@ class DataWarning(UserWarning):
     that are predicted on and no row of `fit` had."""
 
 
+class RuleWarning(UserWarning):
+    """Rules or an objective that are probably not meant as they are written."""
+
+
 POLICIES = ("branch", "left", "right", "drop", "refuse")
 
 
@@ -158,6 +162,9 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
             Cells of `X` or classes of `y` are probably not meant as they are taken, such as one
             text among numbers, which makes a category of them all. One warning tells of all
             columns; `spec="feature NAME: category"` says that they are meant so.
+        RuleWarning
+            A rule or the objective is probably not meant as it is written, such as a bound of 90
+            where 90% was meant, which no model can keep.
         """
         model, table, rounded = self._problem(X, y, sample_weight, sensitive_features)
         told, end = callback_task(self, X, y)
@@ -303,8 +310,10 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
             undeclared_categories(self.spec, self._kinds),
             classes=classes_from_y(self.spec),
         )
-        if told_now := [one for one in guessed if self._not_told(one)]:
-            warnings.warn("\n".join(map(str, told_now)), DataWarning, stacklevel=4)
+        doubted = [one for one in analysis.warnings if one.code[0] in "RO"]
+        for category, found in ((DataWarning, guessed), (RuleWarning, doubted)):
+            if told_now := [one for one in found if self._not_told(one)]:
+                warnings.warn("\n".join(map(str, told_now)), category, stacklevel=4)
         analysis = replace(analysis, warnings=(*analysis.warnings, *guessed, *rounded))
         certify = bool(getattr(self, "certify", False))
         from odtdsl.insight.proofs.certify import checked, logged

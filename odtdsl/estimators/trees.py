@@ -11,7 +11,7 @@ import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.datasets.table import FloatArray, IntArray
-from odtdsl.estimators.base import DataWarning
+from odtdsl.estimators.base import DataWarning, RuleWarning
 from odtdsl.estimators.nodes import NodeFigures, importances, view, view_columns
 from odtdsl.predictors.nodes import Branch, Leaf, TreeNode
 from odtdsl.predictors.tree import Tree
@@ -221,7 +221,8 @@ def pruning_path(estimator: Any, X: Any, y: Any, weight: Any, sensitive: Any) ->
     while most > 0:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DataWarning)  # told of the first tree
+                for told in (DataWarning, RuleWarning):  # of the first tree
+                    warnings.simplefilter("ignore", told)
                 point = best(most)
         except OdtError as caught:
             if all(found.code != "U607" for found in caught.diagnostics):

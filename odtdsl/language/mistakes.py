@@ -288,6 +288,21 @@ def _braced_arguments(f: Failure) -> Diagnostic | None:
     )
 
 
+def _braced_columns(f: Failure) -> Diagnostic | None:
+    """`drop {age, bmi}`: a statement takes its columns one after the other."""
+    if f.found not in ("{", "[") or f.last.text != f.keyword or "NAME" not in f.expected:
+        return None
+    listed = _listed(f, f.at)
+    if f.keyword not in _LISTS or listed is None:
+        return None
+    return f.error(
+        "S001",
+        f"`{f.keyword}` takes its columns without `{f.found}` and `{_PAIRS[f.found]}`",
+        f"write `{f.keyword} {listed.strip()}`",
+        span=f.span(f.at, f.at + len(listed) + 2),
+    )
+
+
 def _negated(f: Failure) -> Diagnostic | None:
     if f.found != "not" or "IN" not in f.expected | {"IN" if f.last.kind == "IS" else ""}:
         return None
@@ -507,6 +522,7 @@ _RECOGNISERS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _unclosed,
     _timed,
     _choice,
+    _braced_columns,
     _other_word,
     _missing_word,
     _comma,

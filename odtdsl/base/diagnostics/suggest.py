@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 
 
 def closest(word: str, candidates: Iterable[str]) -> str | None:
@@ -27,6 +28,32 @@ def closest(word: str, candidates: Iterable[str]) -> str | None:
         if apart <= limit and rank < least and apart < min(len(word), len(candidate)):
             best, least = candidate, rank
     return best
+
+
+MOST_SHOWN = 12
+"""Names that a message lists."""
+
+
+def nearest_first(word: str, names: Sequence[str]) -> Sequence[str]:
+    """Names in the order in which to list them: their own, if they are few.
+
+    Else those come first that contain the word, or a part of it that blanks or underscores bound,
+    then those that need the fewest letters changed.
+    """
+    if len(names) <= MOST_SHOWN:
+        return names
+    folded = word.casefold()
+    parts = [part for part in re.split(r"[\W_]+", folded) if len(part) > 2]
+
+    def rank(name: str) -> tuple[bool, bool, float]:
+        other = name.casefold()
+        return (
+            folded not in other and other not in folded,
+            not any(part in other for part in parts),
+            distance(folded, other) / max(len(folded), len(other), 1),
+        )
+
+    return sorted(names, key=rank)
 
 
 def distance(a: str, b: str) -> int:

@@ -147,7 +147,10 @@ def _trees(
     if ended.stopped == "enough":
         return None
     if ended.stopped:
-        raise error("P202", "a limit was reached before all trees were written")
+        raise error(
+            "P202",
+            "no certificate was written: a limit was reached before all trees were listed",
+        )
     return trees
 
 
