@@ -312,7 +312,7 @@ def test_trees_below_a_shape_lose_as_little_as_all_of_them() -> None:
     """One, two and four words of rows; also sums that leave a byte, rows that are several, and
     more labels and rows than the lanes take."""
     seen: Counter[tuple[int, ...]] = Counter()
-    shapes_ = ((1, 2), (1, 1), (1, 2, 2), (1, 1, 1), (1, 2, 1), (1, 1, 2))
+    shapes_ = ((1, 2), (1, 1), (1, 2, 2), (1, 1, 1), (1, 2, 1), (1, 1, 2), (1, 1, 1, 1))
     for seed in range(scaled(2_000)):
         rng = np.random.default_rng(seed)
         rows, labels = int(rng.choice([3, 6, 9, 12, 70, 150, 230])), int(rng.choice(LABELS))

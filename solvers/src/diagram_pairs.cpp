@@ -162,6 +162,14 @@ struct PairSearch {
                                       rows[w] & lanes.of_[1][w], -1);
   }
 
+  ODT_PAIR_TARGET void labels_of(const std::uint64_t* rows, Vector* label) const {
+    for (int w = 0; w < R; ++w) {
+      label[w] = all_bytes(K);
+      for (int k = 0; k < K; ++k)
+        label[w] = _mm512_mask_set1_epi8(label[w], rows[w] & lanes.of_[k][w], static_cast<char>(k));
+    }
+  }
+
   ODT_PAIR_TARGET void pack() const {
     const Vector first = _mm512_set_epi8(
         63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41,
@@ -227,14 +235,9 @@ struct PairSearch {
       return minus + least_by_signs<R>(at, sign, count(rows, 0) - minus);
     } else {
       Vector label[R];
-      for (int w = 0; w < R; ++w) label[w] = all_bytes(K);
+      labels_of(rows, label);
       int of[K], sum = 0;
-      for (int k = 0; k < K; ++k) {
-        sum += of[k] = count(rows, k);
-        for (int w = 0; w < R; ++w)
-          label[w] =
-              _mm512_mask_set1_epi8(label[w], rows[w] & lanes.of_[k][w], static_cast<char>(k));
-      }
+      for (int k = 0; k < K; ++k) sum += of[k] = count(rows, k);
       return sum - most_right<R, K>(at, label, of);
     }
   }
@@ -306,9 +309,56 @@ struct PairSearch {
     return best;
   }
 
-  // A cut, and one of one side; the other ends. Of what ends at the same loss, the most rows.
+  ODT_PAIR_TARGET static __mmask64 more_than(Vector rows, int most) {
+    return most < 0     ? ~__mmask64{0}
+           : most > 254 ? 0
+                        : _mm512_cmpgt_epu8_mask(rows, all_bytes(most));
+  }
+
+  // The features with a side that may end, in their order and against it, where all rows lose so
+  // much with one cut. A row that ends takes at most one loss away; so enough rows must end right.
+  ODT_PAIR_TARGET void sides_that_may_end(int all, int best) const {
+    Vector label[R], count[K > 0 ? K : 1], whole[K > 0 ? K : 1];
+    if constexpr (K > 0) {
+      labels_of(room.all_, label);
+      for (int k = 0; k < K; ++k) whole[k] = all_bytes(room.of_[k]);
+    }
+    const auto fewest = [&](int ending) { return std::max(all, ending) - best; };
+    const Vector sum = all_bytes(room.of_[0] - room.of_[1]);
+    for (std::size_t b = 0; b < blocks; ++b) {
+      __mmask64 up = 0, down = 0;
+      for (int k = 0; k < K; ++k) count[k] = _mm512_setzero_si512();
+      for (int i = 0; i + 1 < room.rows_; ++i) {
+        const std::size_t at = b * kPairRows + static_cast<std::size_t>(i);
+        const int before = i + 1, behind = room.rows_ - before;
+        const __mmask64 cut = room.cuts_at_[at];
+        if constexpr (K == 0) {  // twice the rows that end right are all of them and the sum
+          const Vector here = load_bytes(room.sum_at_.data() + at * 64);
+          up |= cut & more_than(_mm512_abs_epi8(here), 2 * fewest(before) - before);
+          down |= cut & more_than(_mm512_abs_epi8(_mm512_sub_epi8(sum, here)),
+                                  2 * fewest(behind) - behind);
+        } else {
+          const Vector here = bytes_at<R>(label, load_bytes(room.row_at_.data() + at * 64));
+          Vector left = _mm512_setzero_si512(), right = _mm512_setzero_si512();
+          for (int k = 0; k < K; ++k) {
+            count[k] = _mm512_mask_add_epi8(count[k], _mm512_cmpeq_epi8_mask(here, all_bytes(k)),
+                                            count[k], all_bytes(1));
+            left = _mm512_max_epu8(left, count[k]);
+            right = _mm512_max_epu8(right, _mm512_sub_epi8(whole[k], count[k]));
+          }
+          up |= cut & more_than(left, fewest(before));
+          down |= cut & more_than(right, fewest(behind));
+        }
+      }
+      room.up_[b] = up;
+      room.down_[b] = down;
+    }
+  }
+
+  // A cut, and one of one side; the other ends. Of what ends at the same loss, the most rows. All
+  // rows lose `all` with one cut.
   template <bool Up>
-  ODT_PAIR_TARGET int ended(std::size_t f, int best) const {
+  ODT_PAIR_TARGET int ended(std::size_t f, int all, int best) const {
     const std::uint8_t *row = room.row_.data() + f * kPairRoom,
                        *place = room.place_.data() + f * kPairRoom,
                        *cut = room.cut_.data() + f * kPairRoom;
@@ -324,7 +374,7 @@ struct PairSearch {
       if (lost >= best) break;
       if (cut[here] == cut[next]) continue;
       while (most < lost) last[++most] = -1;
-      last[lost] = here;
+      last[lost] = all - right < best ? here : -1;
     }
     while (most >= 0) {
       if (last[most] < 0) {
@@ -343,11 +393,18 @@ struct PairSearch {
   }
 
   ODT_PAIR_TARGET int chain(int best) const {
-    best = std::min(best, stump(packed(), room.all_));
-    for (std::size_t f = 0; f < lanes.features_ && best > 0; ++f) {
-      best = ended<true>(f, best);
-      if (best > 0) best = ended<false>(f, best);
-    }
+    const int all = stump(packed(), room.all_);
+    best = std::min(best, all);
+    if (best == 0) return 0;
+    sides_that_may_end(all, best);
+    room.looked_ += many();
+    for (std::size_t b = 0; b < blocks; ++b)
+      for (std::uint64_t left = room.up_[b] | room.down_[b]; left && best > 0; left &= left - 1) {
+        const std::uint64_t bit = left & -left;
+        const std::size_t f = 64 * b + static_cast<std::size_t>(__builtin_ctzll(left));
+        if (room.up_[b] & bit) best = ended<true>(f, all, best);
+        if (best > 0 && room.down_[b] & bit) best = ended<false>(f, all, best);
+      }
     return best;
   }
 };
@@ -391,6 +448,7 @@ Loss PairLanes::Room::pair(const PairLanes& lanes, const std::uint64_t* bits, st
   const std::size_t places = (lanes.features_ + 63) / 64 * kPairRows;
   if (cuts_at_.size() < places) {
     cuts_at_.resize(places);
+    for (auto* features : {&up_, &down_}) features->resize(places / kPairRows);
     for (auto* bytes : {&row_, &place_, &cut_}) bytes->resize(lanes.features_ * kPairRoom);
     for (auto* bytes : {&row_at_, &cut_at_}) bytes->resize(places * 64);
     sum_at_.resize(places * 64);

@@ -24,7 +24,11 @@ struct ShapeTable {
         order(p.features),
         place(p.features),
         after(p.features) {
-    for (std::size_t r = 0; r < p.rows; ++r) all.put(r);
+    for (std::size_t r = 0; r < p.rows; ++r) {
+      all.put(r);
+      const Loss* loss = p.loss.data() + r * static_cast<std::size_t>(p.labels);
+      dearest.push_back(*std::max_element(loss, loss + p.labels));
+    }
     for (std::size_t f = 0; f < p.features; ++f) {
       const std::uint32_t* rank = p.rank.data() + f * p.rows;
       order[f].resize(p.rows);
@@ -57,6 +61,7 @@ struct ShapeTable {
   const LayeredProblem p;
   const StumpLanes lanes;
   const PairLanes pairs;
+  std::vector<Loss> dearest;  // what a row loses at most
   // Per feature its rows by rank, and the place of each row there.
   std::vector<std::vector<int>> order, place;
   // Per feature and rank, the first one from it on where a cut may stand.
@@ -120,6 +125,7 @@ class ShapeTrees {
     std::vector<Set> sets;           // the rows left of each cut
     std::vector<std::uint32_t> cut;  // its rank
     std::vector<Loss> left, right;   // what the rows on each side of it lose with one label
+    std::vector<Loss> dearest;       // what the rows left of it lose at most
 
     int cuts() const { return static_cast<int>(sets.size()); }
     const Set& before(int c) const { return sets[c]; }
@@ -127,7 +133,7 @@ class ShapeTrees {
 
   explicit ShapeTrees(ShapeTable<W>& table)
       : table_(table), p_(table.p), stumps_(table.lanes.room()) {
-    if (!p_.loss.empty()) dearest_ = *std::max_element(p_.loss.begin(), p_.loss.end());
+    dearest_ = *std::max_element(table.dearest.begin(), table.dearest.end());
   }
 
   void begin(const std::vector<int>& shape, const Options& options, Control& control) {
@@ -221,14 +227,21 @@ class ShapeTrees {
     line.cut.clear();
     line.left.clear();
     line.right.clear();
+    line.dearest.clear();
     Set passed;
+    Loss dearest = 0;
     walk<false>(
-        h, f, [&](int r) { passed.put(r); },
+        h, f,
+        [&](int r) {
+          passed.put(r);
+          dearest += table_.dearest[r];
+        },
         [&](int, std::uint32_t cut, Loss left, Loss right) {
           line.sets.push_back(passed);
           line.cut.push_back(cut);
           line.left.push_back(left);
           line.right.push_back(right);
+          line.dearest.push_back(dearest);
           return true;
         });
   }
@@ -282,47 +295,59 @@ class ShapeTrees {
 
   // One arc ends, the other leads on.
   Loss chain(std::size_t i, const Set& s, const Held& h, Loss best) {
-    best = std::min(best, trees(i + 1, s, best - 1));
+    const Loss all = trees(i + 1, s, best - 1 + kFurther * dearest_);
+    best = std::min(best, all);
     for (std::size_t f = 0; f < p_.features && best > 0; ++f) {
-      best = ended<false>(i, s, h, f, best);
-      best = ended<true>(i, s, h, f, best);
+      best = ended<false>(i, s, h, f, all, best);
+      best = ended<true>(i, s, h, f, all, best);
     }
     return best;
   }
 
-  // The rows that end, of one side of a feature: as many as there are at each loss.
+  // The rows that end, of one side of a feature: as many as there are at each loss. All rows lose
+  // `all` at least in the layers below; those that end take no more of that away than they can
+  // lose.
   template <bool Down>
-  Loss ended(std::size_t i, const Set& s, const Held& h, std::size_t f, Loss best) {
+  Loss ended(std::size_t i, const Set& s, const Held& h, std::size_t f, Loss all, Loss best) {
     struct End {
-      Loss loss;
+      Loss loss, dearest;
       Set rows;
     };
     std::vector<End> ends;
     Set passed;
+    Loss dearest = 0;
     walk<Down>(
-        h, f, [&](int r) { passed.put(r); },
+        h, f,
+        [&](int r) {
+          passed.put(r);
+          dearest += table_.dearest[r];
+        },
         [&](int, std::uint32_t, Loss loss, Loss) {
           if (loss >= best) return false;
           if (ends.empty() || ends.back().loss < loss)
-            ends.push_back({loss, passed});
+            ends.push_back({loss, dearest, passed});
           else
-            ends.back().rows = passed;
+            ends.back() = {loss, dearest, passed};
           return true;
         });
     descend(
-        0, static_cast<int>(ends.size()) - 1, 0, 0, best,
-        [&](int e, Loss, Loss) { return ends[e].loss; },
-        [&](int e, Loss room) { return trees(i + 1, s.without(ends[e].rows), room); });
+        0, static_cast<int>(ends.size()) - 1, 0, 0, best, 0, {},
+        [&](int e, Loss) { return ends[e].loss; },
+        [&](int e, Loss room) {
+          if (all - ends[e].dearest > room) return all - ends[e].dearest;
+          return trees(i + 1, s.without(ends[e].rows), room);
+        });
     return best;
   }
 
   Loss both(std::size_t i, const Set& s, const Held& h, Loss best) {
+    const Loss further = best / 4;
     Line line;
     for (std::size_t f = 0; f < p_.features && best > 0; ++f) {
       lay(line, h, f);
       descend(
-          0, line.cuts() - 1, 0, 0, best,
-          [&](int c, Loss room, Loss) { return trees(i + 1, line.before(c), room); },
+          0, line.cuts() - 1, 0, 0, best, further, line.dearest,
+          [&](int c, Loss room) { return trees(i + 1, line.before(c), room); },
           [&](int c, Loss room) { return trees(i + 1, s.without(line.before(c)), room); });
     }
     return best;
@@ -330,21 +355,27 @@ class ShapeTrees {
 
   // The least left(c) + right(c) of the cuts from lo to hi where it is below `best`. Left sides
   // only lose more from cut to cut, right sides less: `from` is a bound on all left sides, `to` on
-  // all right ones.
+  // all right ones. Sides are asked `further` than the best leaves room: a row that passes over a
+  // cut changes the sum by what it can lose at most (`dearest`: of all before a cut), so a sum far
+  // above the best closes the cuts around it.
   template <class Left, class Right>
-  void descend(int lo, int hi, Loss from, Loss to, Loss& best, const Left& left,
-               const Right& right) {
+  void descend(int lo, int hi, Loss from, Loss to, Loss& best, Loss further,
+               const std::vector<Loss>& dearest, const Left& left, const Right& right) {
     while (lo <= hi && from + to < best) {
       const int mid = lo + (hi - lo) / 2;
-      const Loss l = std::max(from, left(mid, best - 1 - to, to));
-      if (l + to >= best) {
-        hi = mid - 1;
-        continue;
+      const Loss l = std::max(from, left(mid, best - 1 - to + further));
+      Loss r = to;
+      if (l + to < best) {
+        r = std::max(to, right(mid, best - 1 - l + further));
+        best = std::min(best, l + r);
       }
-      const Loss r = std::max(to, right(mid, best - 1 - l));
-      best = std::min(best, l + r);
-      descend(lo, mid - 1, from, r, best, left, right);
-      lo = mid + 1;
+      int below = mid - 1, above = mid + 1;
+      if (further > 0) {
+        while (below >= lo && l + r - (dearest[mid] - dearest[below]) >= best) --below;
+        while (above <= hi && l + r - (dearest[above] - dearest[mid]) >= best) ++above;
+      }
+      descend(lo, below, from, r, best, further, dearest, left, right);
+      lo = above;
       from = l;
     }
   }
@@ -361,7 +392,8 @@ class ShapeTrees {
   std::vector<RefutedRows<W>> refuted_;  // by layer
   Loss dearest_ = 0;                     // what a row loses at most
   std::size_t kept_ = 0, most_ = 0, looked_ = 0;
-  static constexpr std::size_t kPairs = 2;   // rows in bytes are as quick as one
+  static constexpr Loss kFurther = 8;       // rows that end, of which the layers below tell at once
+  static constexpr std::size_t kPairs = 2;  // rows in bytes are as quick as one
   static constexpr std::size_t kWiden = 10;  // cells between two looks, to visits of rows
 };
 

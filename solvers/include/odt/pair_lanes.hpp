@@ -60,6 +60,7 @@ class PairLanes {
     std::vector<std::uint8_t> row_at_, cut_at_;
     std::vector<std::int8_t> sum_at_;
     std::vector<std::uint64_t> cuts_at_;
+    std::vector<std::uint64_t> up_, down_;  // the features of a block with a side that may end
   };
 
  private:
