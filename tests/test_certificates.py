@@ -426,23 +426,27 @@ def test_stages_are_certified_as_far_as_they_are_solved(
     }
     path = tmp_path / "a.cert"
 
-    def certified(most: int) -> bool:
+    def written(most: int) -> str:
         costs = f'loss predict "b" when "a" = {most}' if "loss" in stages else ""
         spec = f"data frame target y: class tree depth <= 2 minimize {stages.format(most=most)}"
-        spec = f"{spec} {costs} {rule}"
-        if uncovered(normalize(odtdsl.parse(spec).analyse(frame=frame).rows)):
-            return False
-        result = odtdsl.solve(spec, frame=frame, using="exact", proof=path)
+        return f"{spec} {costs} {rule}"
+
+    def covered(most: int) -> bool:
+        return not uncovered(normalize(odtdsl.parse(written(most)).analyse(frame=frame).rows))
+
+    def certified(most: int) -> None:
+        result = odtdsl.solve(written(most), frame=frame, using="exact", proof=path)
         assert result.status == "optimal"
         told = checked(path)
         assert told.stdout.endswith("certified: the tree is optimal\n"), told.stdout + told.stderr
-        return True
 
     low, high = 1, 2 * most
     while high - low > 1:  # the largest that is covered
         middle = (low + high) // 2
-        low, high = (middle, high) if certified(middle) else (low, middle)
+        low, high = (middle, high) if covered(middle) else (low, middle)
     assert low > most // 4
+    for amount in (1, low // 3, low - 1, low):
+        certified(amount)
 
 
 def test_rows_that_lose_nothing_are_certified_with_the_others(tmp_path: Path) -> None:

@@ -161,5 +161,6 @@ def test_a_feature_named_twice_counts_once() -> None:
         for names in ("c", "c, c")
     )
     trees = reduced_trees(replace(once, clauses=()))
+    first, second = LoadedProgram(once), LoadedProgram(twice)
     for tree in rng.sample(trees, 40):
-        assert LoadedProgram(once).admits(tree) == LoadedProgram(twice).admits(tree)
+        assert first.admits(tree) == second.admits(tree)

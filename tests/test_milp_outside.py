@@ -38,6 +38,9 @@ HARD = (
     " minimize errors"
 )
 
+ENDED = ["scip", "cbc", pytest.param("glpk", marks=pytest.mark.nightly)]
+"""Solvers whose end is waited for: a module and, by day, one of the two programs."""
+
 
 def available(name: str) -> str:
     if (problem := outside.missing(name)) is not None:
@@ -152,7 +155,7 @@ def test_what_a_solver_tells_is_heard_while_it_runs(monkeypatch: pytest.MonkeyPa
     assert heard == [News(bound=-1.0)]
 
 
-@pytest.mark.parametrize("name", ["scip", "cbc", "glpk"])
+@pytest.mark.parametrize("name", ENDED)
 def test_a_solver_stops_when_it_is_asked_to(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As by Ctrl-C, two seconds after its process began; the model before it is kept."""
     core = normalize(odtdsl.parse(HARD).analyse().rows)
@@ -172,7 +175,7 @@ def test_a_solver_stops_when_it_is_asked_to(name: str, monkeypatch: pytest.Monke
     assert answer.interrupted
 
 
-@pytest.mark.parametrize("name", ["scip", "cbc", "glpk"])
+@pytest.mark.parametrize("name", ENDED)
 def test_a_solver_without_memory_is_no_failure(name: str) -> None:
     """What the system refuses it is the memory limit, not an error of the solver.
 

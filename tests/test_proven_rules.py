@@ -11,7 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import odtdsl
-from docs import proofs
+from docs import generate, proofs
 from odtdsl.problem.terms.registry import BY_NAME
 
 
@@ -27,6 +27,13 @@ def test_a_cell_names_a_back_end_or_a_reason(shape: str) -> None:
             rule = proofs.written(scope, term, target)
             found = proofs.cell(target, shape, rule)
             assert found.proving or found.reason or found.of_another_target, (target, rule)
+
+
+def test_the_page_is_fresh() -> None:
+    """Here, where the cells of its table are known."""
+    page = next(path for path in generate.FILES if path.name == "support.md")
+    shown = page.read_text(encoding="utf-8")
+    assert shown == generate.FILES[page](), "run `python -m docs.generate`"
 
 
 @pytest.mark.parametrize("target", proofs.TARGETS)
