@@ -3,11 +3,11 @@
 // Columns that add the same to a tree are one class, of which only the best column counts. Where a
 // rule bounds a squared loss of some rows, a multiple of that loss stands beside the loss that is
 // made least (a Lagrangian): trees of depth two that lose too much of both are left out. The
-// multiple is told for each cut of the root, from the trees of two multiples around it. An absolute
+// multiple is told for each cut of the root, from the trees of two multiples around it
+// (outputs_pair_bounds.cpp). An absolute
 // loss is bounded from below by tangents, and told from the rows of the trees that are left.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "odt/outputs_fronts.hpp"
 
@@ -330,7 +330,8 @@ void OutputFronts::by_tables(const OutputNode& node, const OutputAsk& ask, doubl
     if (measured) sum_sides(node, cut, true);
     if (!bounded(ask)) {
       by_sides(cut, inside, ask, budget, front);
-    } else if ((any || !refuted(cut.asked, budget - cut.split.price)) && mixed(cut, budget)) {
+    } else if ((any || !refuted(cut.asked, budget - cut.split.price)) && mixed(cut, budget) &&
+               !looked(cut, inside, ask, budget, front)) {
       open.push_back(std::move(cut));
     }
   }
@@ -347,7 +348,8 @@ void OutputFronts::by_tables(const OutputNode& node, const OutputAsk& ask, doubl
     }
     if (refuted(cut.asked, budget - cut.split.price)) continue;
     scan_sides(cut.asked);
-    if (mixed(cut, budget)) open.push_back(std::move(cut));
+    if (mixed(cut, budget) && !looked(cut, inside, ask, budget, front))
+      open.push_back(std::move(cut));
   }
   std::sort(open.begin(), open.end(), least_first);
   by_budgets(node, open, inside, ask, budget, front);
@@ -359,38 +361,61 @@ void OutputFronts::by_budgets(const OutputNode& node, const std::vector<RootCut>
                               std::uint64_t inside, const OutputAsk& ask, double budget,
                               NumberFront& front) {
   if (open.empty()) return;
-  const double all = lane_.pairs().own(whole_.all, {}) + 8 * data_.problem.leaf_price;
-  double step = std::max((all - open.front().least) / kShare, 4 * tolerance_);
-  if (tightened(ask, budget) < kUnbounded)  // then few rounds are enough
-    step = std::max(step, (tightened(ask, budget) - open.front().least) / 8);
+  const double all = all_lost();
+  double step = first_step(open.front(), ask, budget);
   for (double most = open.front().least + step;; most += step *= 2) {
     if (most >= all) most = kUnbounded;
     for (const RootCut& cut : open) {
       budget = tightened(ask, budget);
       if (!(cut.least < std::min(budget, most))) break;
       sum_sides(node, cut, true);
-      if (cut.mix.measure.empty()) {
-        scan_sides(cut.asked);
-      } else {
-        scan_mixed(cut.asked, cut.mix, scans_);
-        scan_mixed(cut.asked, mix_of(0, cut.tight->measure, 1), mixed_scans_);
-      }
+      scan_mixed(cut.asked, cut.mix, scans_);
+      if (cut.tight != nullptr)
+        scan_mixed(cut.asked, mix_of(0, cut.tight->measure, 1), alone_scans_);
       by_sides(cut, inside, ask, std::min(budget, most), front);
     }
     if (!(most < tightened(ask, budget))) return;
   }
 }
 
-// All trees of three levels that begin with a cut, whose sides are summed and scanned.
-void OutputFronts::by_sides(const RootCut& cut, std::uint64_t inside, const OutputAsk& ask,
-                            double budget, NumberFront& front) {
+double OutputFronts::all_lost() {
+  return lane_.pairs().own(whole_.all, {}) + 8 * data_.problem.leaf_price;
+}
+
+// By how much the first budget of a cut is above what its trees lose at least.
+double OutputFronts::first_step(const RootCut& cut, const OutputAsk& ask, double budget) {
+  const double known = tightened(ask, budget),
+               step = std::max((all_lost() - cut.least) / kShare, 4 * tolerance_);
+  return known < kUnbounded ? std::max(step, (known - cut.least) / 8) : step;  // few are enough
+}
+
+// The same of a cut whose sides are summed and scanned still, while that takes less than to sum and
+// scan them again; whether it tells of all its trees.
+bool OutputFronts::looked(RootCut& cut, std::uint64_t inside, const OutputAsk& ask, double budget,
+                          NumberFront& front) {
+  constexpr int kLooks = 6;
+  constexpr std::size_t kMost = 4096;  // pairs of sub-trees
+  double step = first_step(cut, ask, budget);
+  for (int look = 0; look < kLooks; ++look, step *= 2) {
+    const double most = cut.least + step;
+    const std::size_t pairs = by_sides(cut, inside, ask, std::min(budget, most), front);
+    cut.least = most;
+    if (!(cut.least < tightened(ask, budget))) return true;
+    if (pairs > kMost) return false;
+  }
+  return false;
+}
+
+// All trees of three levels that begin with a cut, whose sides are summed and scanned; how many
+// pairs of sub-trees that are.
+std::size_t OutputFronts::by_sides(const RootCut& cut, std::uint64_t inside, const OutputAsk& ask,
+                                   double budget, NumberFront& front) {
   const double rest = model_.least_price(cut.asked.shape.leaves);
   double low[2] = {cut.low[0] + rest, cut.low[1] + rest};
   const double room = tightened(ask, budget) - cut.split.price;
-  if (!(low[0] + low[1] < room)) return;
+  if (!(low[0] + low[1] < room)) return 0;
   NumberFront found[2] = {front_at(cut.asked.level), front_at(cut.asked.level)};
   const int first = sides_[0].rows <= sides_[1].rows ? 0 : 1;
-  const bool mixed = !cut.mix.measure.empty();
   std::vector<Screen> screens;
   for (int s : {first, 1 - first}) {
     const auto beside = [&](const OutputPairs::Mix& mix, const OutputPairs::Scan& scan) {
@@ -398,208 +423,19 @@ void OutputFronts::by_sides(const RootCut& cut, std::uint64_t inside, const Outp
     };
     const double least = beside(cut.mix, scans_[1 - s]) - (s == first ? 0 : rest);
     screens.assign(1, {&scans_[s], cut.mix, room - 2 * rest + mix_bound(cut.mix) - least});
-    if (mixed) {
+    if (cut.tight != nullptr) {
       const OutputPairs::Mix alone = mix_of(0, cut.tight->measure, 1);
-      const double most = cut.tight->at_most - beside(alone, mixed_scans_[1 - s]);
-      screens.push_back({&mixed_scans_[s], alone, std::nextafter(most, kUnbounded)});
+      const double most = cut.tight->at_most - beside(alone, alone_scans_[1 - s]);
+      screens.push_back({&alone_scans_[s], alone, std::nextafter(most, kUnbounded)});
     }
     const std::uint64_t inner = within_side(inside, cut.column, s == 0);
     leaf_by(sides_[s], cut.asked, room - low[1 - s], found[s]);
     by_table(sides_[s], inner, cut.asked, screens, room - low[1 - s], found[s]);
-    if (found[s].empty()) return;
+    if (found[s].empty()) return 0;
     low[s] = std::max(low[s], found[s].least(kUnbounded));
   }
   join(ask, cut.split, found[0], found[1], budget, front);
-}
-
-// ---- bounds on losses of some rows
-
-// What a mix adds at most to the loss of a tree within the bounds.
-double OutputFronts::mix_bound(const OutputPairs::Mix& mix) const {
-  double total = 0;
-  for (const Cap& cap : caps_)
-    if (!mix.measure.empty()) total += mix.measure[cap.measure] * cap.at_most;
-  return total;
-}
-
-double OutputFronts::least_mix(const NumberFront& front, const OutputPairs::Mix& mix) const {
-  if (mix.measure.empty()) return front.least(kUnbounded);
-  double least = kUnbounded;
-  for (const NumberEntry& e : front.entries()) {
-    double total = mix.loss * e.value;
-    for (std::size_t m = 0; m < mix.measure.size(); ++m)
-      total += mix.measure[m] *
-               front.components(e)[static_cast<std::size_t>(model_.measures[m].component)];
-    least = std::min(least, total);
-  }
-  return least;
-}
-
-// The best tree of both sides by their scans, and in `told_measures_` what its rows tell of
-// measures; it is the answer so far if it loses less than `room` and keeps all rules.
-OutputPairs::Sums OutputFronts::propose(const OutputPairs::Column& column, int state,
-                                        const OutputPairs::Mix& mix,
-                                        const OutputPairs::Scan scans[2], double room) {
-  OutputPairs& pairs = lane_.pairs();
-  OutputPairs::Sums sums;
-  Plan plans[2];
-  for (int s = 0; s < 2; ++s)
-    plans[s] = pairs.plan_of(pairs.tree(sides_[s], state, mix, scans[s], sums));
-  told_measures_ = sums.measure;
-  bool open = sums.loss < std::min(best, room);
-  for (const Cap& cap : caps_) open = open && sums.measure[cap.measure] <= cap.at_most;
-  if (!open && !pairs.tangents()) return sums;
-  const Plan plan = Plan::split(static_cast<int>(column.feature), column.bound, std::move(plans[0]),
-                                std::move(plans[1]));
-  std::vector<double> values;
-  const std::uint64_t facts = parts_.measure(plan, data_.used, values);
-  for (std::size_t m = 0; m < told_measures_.size(); ++m)
-    told_measures_[m] = values[static_cast<std::size_t>(model_.measures[m].component)];
-  if (!open || !model_.holds(facts, values.data())) return sums;
-  best = sums.loss;
-  found_(best, plan);
-  return sums;
-}
-
-// Whether bounds on measures leave out trees of three levels of a node.
-bool OutputFronts::bounded(const OutputAsk& ask) const {
-  return ask.level == 0 && !model_.measures.empty() && model_.prices.empty();
-}
-
-// What both sides of a cut lose at least of so much of the loss and of a measure; their scans.
-double OutputFronts::scan_mixed(const OutputAsk& asked, const OutputPairs::Mix& mix,
-                                OutputPairs::Scan scans[2]) {
-  for (int s = 0; s < 2; ++s)
-    lane_.pairs().scan(sides_[s], {asked.state, asked.level}, mix, scans[s]);
-  return scans[0].least + scans[1].least;
-}
-
-OutputPairs::Mix OutputFronts::mix_of(double loss, std::size_t measure, double multiple) const {
-  OutputPairs::Mix mix{loss, std::vector<double>(model_.measures.size(), 0.0)};
-  mix.measure[measure] = multiple;
-  return mix;
-}
-
-// Whether the last mix shows that no tree behind a cut keeps the rules and loses less than `room`
-// or the best known one.
-bool OutputFronts::refuted(const OutputAsk& asked, double room) {
-  if (last_mix_.measure.empty()) return false;
-  spread_ = over(last_mix_, scan_mixed(asked, last_mix_, mixed_scans_), room);
-  return spread_;
-}
-
-// What all trees of one level on a side of a column lose at least of an absolute measure, as their
-// rows tell; no less than `most`.
-double OutputFronts::least_by_rows(const OutputPairs::Table& table, std::size_t column, bool low,
-                                   int state, std::size_t m, const OutputPairs::Scan& scan,
-                                   double most) {
-  OutputPairs& pairs = lane_.pairs();
-  const OutputPairs::Mix alone = mix_of(0, m, 1);
-  OutputPairs::Sums made;
-  made.measure.resize(model_.measures.size());
-  pairs.enter(table, column, low, true, side_sums_);
-  pairs.fill_rows(table, column, low, side_rows_);
-  if (pairs.gain(side_sums_.all, state, alone) > -kUnbounded) {
-    pairs.measure(side_sums_.all, side_rows_, made);
-    most = std::min(most, made.measure[m]);
-  }
-  const double* gains = pairs.gains(scan, column, low);
-  const double own = pairs.own(side_sums_.all, alone);
-  for (std::size_t c = 0, told = 0; c < pairs.columns().size(); ++c) {
-    if (!(own - gains[c] < most)) continue;
-    poll(side_rows_.row.size());
-    if (c >= told) told = pairs.measure(side_sums_, side_rows_, c);
-    pairs.told(c, made);
-    most = std::min(most, made.measure[m]);
-  }
-  return most;
-}
-
-// Whether the trees behind a cut of the root may keep the bound on an absolute measure, as rows
-// tell. Those come first that may lose least of it.
-bool OutputFronts::attained(const OutputAsk& asked, const Cap& cap) {
-  OutputPairs& pairs = lane_.pairs();
-  double least[2] = {mixed_scans_[0].least, mixed_scans_[1].least};
-  std::vector<std::size_t> order(pairs.columns().size());
-  for (int s = 0; s < 2; ++s) {
-    const OutputPairs::Scan& scan = mixed_scans_[s];
-    const auto bound = [&](std::size_t c) { return scan.low[c] + scan.high[c]; };
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return bound(a) < bound(b); });
-    double best = kUnbounded;
-    if (pairs.leaf_holds(sides_[s].all, asked.state)) {
-      OutputPairs::Sums leaf;
-      leaf.measure.resize(model_.measures.size());
-      pairs.fill_rows(sides_[s], OutputPairs::kAll, true, side_rows_);
-      pairs.measure(sides_[s].all, side_rows_, leaf);
-      best = leaf.measure[cap.measure];
-    }
-    for (std::size_t c : order) {
-      if (!(bound(c) < best)) break;
-      const int next = rules_.after(asked.state, pairs.columns()[c].feature);
-      const double low =
-          least_by_rows(sides_[s], c, true, next, cap.measure, scan, best - scan.high[c]);
-      if (!(low + scan.high[c] < best)) continue;
-      best = std::min(
-          best, low + least_by_rows(sides_[s], c, false, next, cap.measure, scan, best - low));
-    }
-    least[s] = best;
-    if (least[0] + least[1] > cap.at_most) return false;
-  }
-  return true;
-}
-
-// The mix of the loss and a bounded one that bounds the trees behind a cut of the root best, and
-// what they lose at least by it. False where it shows that none loses less than the budget or the
-// best known one.
-bool OutputFronts::mixed(RootCut& cut, double budget) {
-  constexpr int kTurns = 8;
-  const double room = budget - cut.split.price;
-  const int state = cut.asked.state;
-  OutputPairs::Sums low = propose(cut.column, state, {}, scans_, room);
-  const Cap* tight = nullptr;
-  double most = 0;
-  for (const Cap& cap : caps_) {
-    const double over = (told_measures_[cap.measure] - cap.at_most) / cap.scale;
-    if (over <= most) continue;
-    most = over;
-    tight = &cap;
-  }
-  if (tight == nullptr) return true;
-  const std::size_t m = tight->measure;
-  OutputPairs::Mix trial = mix_of(0, m, 1);
-  const bool scanned = last_mix_.loss == 0 && last_mix_.measure == trial.measure;  // by refuted()
-  if (!scanned) scan_mixed(cut.asked, trial, mixed_scans_);
-  if (mixed_scans_[0].least + mixed_scans_[1].least > tight->at_most) {
-    last_mix_ = std::move(trial);
-    spread_ = true;
-    return false;
-  }
-  if (lane_.pairs().absolute(m) && !(best < kUnbounded) && !attained(cut.asked, *tight)) {
-    last_mix_ = std::move(trial);
-    spread_ = true;
-    return false;
-  }
-  cut.tight = tight;
-  cut.mix = mix_of(1, m, 0);
-  OutputPairs::Sums high = propose(cut.column, state, trial, mixed_scans_, room);
-  if (!(low.measure[m] > tight->at_most)) return true;  // tangents tell less than rows
-  for (int turn = 0; turn < kTurns; ++turn) {
-    const double multiple = (high.loss - low.loss) / (low.measure[m] - high.measure[m]);
-    if (!(multiple > 0) || !(multiple < kUnbounded)) return true;
-    const double known = low.loss + multiple * low.measure[m];
-    last_mix_ = trial = mix_of(1, m, multiple);
-    const double least = scan_mixed(cut.asked, trial, mixed_scans_),
-                 bound = least - mix_bound(trial);
-    if (!(bound < std::min(room, best - tolerance_))) return false;
-    if (bound > cut.least) cut.mix = trial;
-    cut.least = std::max(cut.least, bound);
-    if (least >= known - 1e-9 * std::fabs(known)) break;
-    OutputPairs::Sums one = propose(cut.column, state, trial, mixed_scans_, room);
-    (one.measure[m] > tight->at_most ? low : high) = std::move(one);
-  }
-  return true;
+  return found[0].entries().size() * found[1].entries().size();
 }
 
 }  // namespace odt

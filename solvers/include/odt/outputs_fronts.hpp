@@ -175,11 +175,15 @@ class OutputFronts {
   static constexpr double kShare = 256;  // of what all rows lose: the first step of budgets
   void sum_sides(const OutputNode& node, const RootCut& cut, bool measured);
   void scan_sides(const OutputAsk& asked);
-  void by_sides(const RootCut& cut, std::uint64_t inside, const OutputAsk& ask, double budget,
-                NumberFront& front);
+  std::size_t by_sides(const RootCut& cut, std::uint64_t inside, const OutputAsk& ask,
+                       double budget, NumberFront& front);
   void by_tables(const OutputNode& node, const OutputAsk& ask, double budget, NumberFront& front);
   void by_budgets(const OutputNode& node, const std::vector<RootCut>& open, std::uint64_t inside,
                   const OutputAsk& ask, double budget, NumberFront& front);
+  double all_lost();
+  double first_step(const RootCut& cut, const OutputAsk& ask, double budget);
+  bool looked(RootCut& cut, std::uint64_t inside, const OutputAsk& ask, double budget,
+              NumberFront& front);
   double mix_bound(const OutputPairs::Mix& mix) const;
   double least_mix(const NumberFront& front, const OutputPairs::Mix& mix) const;
   OutputPairs::Sums propose(const OutputPairs::Column& column, int state,
@@ -253,7 +257,8 @@ class OutputFronts {
   std::map<std::pair<int, std::size_t>, Classes> classes_;
   std::vector<Cap> caps_;
   OutputPairs::Table whole_, sides_[2];
-  OutputPairs::Scan scans_[2], mixed_scans_[2];
+  // Of the sides of a cut: by its mix, by the last one, and by the measure that is bounded alone.
+  OutputPairs::Scan scans_[2], mixed_scans_[2], alone_scans_[2];
   OutputPairs::Side side_sums_;
   OutputPairs::Rows side_rows_;
   std::size_t told_ = 0;  // columns of a side whose absolute measures are told
@@ -269,7 +274,7 @@ class OutputFronts {
   std::vector<ByFirst> mixes_;
   OutputTriples triples_;
   std::vector<double> by_column_;  // what trees lose at least whose shape may keep bounds on costs
-  bool spread_ = false;            // whether the last mix left out a cut, and may leave out others
+  std::size_t spread_ = 0;         // cuts that mixes have left out since first columns were told
   std::vector<double> told_measures_;
 };
 
