@@ -145,7 +145,8 @@ def ruled_features(core: Core, depth: int) -> Features:
 def asks_nothing(core: Core, family: Family) -> bool:
     """Whether all thresholds of a column without missing cells may stand at all levels."""
     numbers = family.kind == "threshold" and not family.whole and family.missing is None
-    return numbers and family.domain is FULL and not core.filters
+    asked = any(rule.column == family.column for rule in core.filters)
+    return numbers and family.domain is FULL and not asked
 
 
 _NOWHERE = np.zeros(2, dtype=bool)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import assert_never
 
-from odtdsl.datasets.dataset import ColumnType
+from odtdsl.datasets.dataset import ColumnType, Value
 from odtdsl.problem.ir.expr import (
     COMPARE,
     MIRRORED,
@@ -42,14 +42,23 @@ def split_filters(rule: RuleDecl, rows: Rows, origin: Origin) -> tuple[SplitFilt
     calls = applications(rule.condition)
     only = threshold_feature(calls)
     levels = _levels(calls, rows)
+    named = {
+        argument.index
+        for call in calls
+        for argument in call.args
+        if isinstance(argument, FeatureArg)
+    }
     found: list[SplitFilter] = []
+    alike: dict[tuple[str, tuple[Value, ...]], dict[RealSet, list[int]]] = {}
     for index, feature in enumerate(rows.problem.features):
         if only is not None and feature.name != only:
             continue
-        by_set: dict[RealSet, list[int]] = {}
-        for level in levels:
-            allowed = _Split(rows=rows, column=index, level=level).allowed(rule.condition)
-            by_set.setdefault(allowed, []).append(level)
+        kind = (feature.type.kind, feature.type.levels)
+        by_set = {} if index in named else alike.setdefault(kind, {})
+        if not by_set:
+            for level in levels:
+                allowed = _Split(rows=rows, column=index, level=level).allowed(rule.condition)
+                by_set.setdefault(allowed, []).append(level)
         for allowed, at in by_set.items():
             if allowed != FULL:
                 everywhere = len(at) == len(levels)
