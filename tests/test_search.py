@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scale import scaled
 
+import odtdsl
 from odtdsl.backends.answers import values_of
 from odtdsl.backends.base import Limits, Progress
 from odtdsl.backends.registry import back_end
@@ -56,6 +57,18 @@ def test_what_it_does_within_steps_is_the_same_again() -> None:
     assert str(first.tree) == str(again.tree)
     assert values(first) == values(again)
     assert values(first) != values(other), "the seed is of no use"
+
+
+def test_steps_are_what_the_spec_says_or_who_solves_it() -> None:
+    text = 'data sklearn "wine" target target tree depth <= 4 minimize errors'
+    said = odtdsl.solve(f"{text} solve using search(steps = 5)")
+    asked = odtdsl.solve(text, options={"steps": 5})
+    against = odtdsl.solve(f"{text} solve using search(steps = 900)", options={"steps": 5})
+    assert asked.backend == "search"
+    assert said.tree == asked.tree == against.tree
+    assert dict(said.counters) == dict(asked.counters) == dict(against.counters)
+    with pytest.raises(OdtError, match="U302"):
+        odtdsl.solve(text, using="exact", options={"steps": 5})
 
 
 def test_more_steps_are_never_worse() -> None:

@@ -226,9 +226,9 @@ _ENTRIES = (
             Option(
                 name="steps",
                 what="limit",
+                help="Limit of search in millions of row visits; no clock.",
                 kind="whole",
                 example="1000",
-                in_commands=False,
             ),
         ),
         abilities=frozenset({"improve"}),

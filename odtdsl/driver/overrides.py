@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 
 from odtdsl.base.back_ends import Variant, gives_up
 from odtdsl.base.diagnostics.model import Diagnostic
-from odtdsl.problem.ir.problem import Options
+from odtdsl.problem.ir.problem import Options, Setting
 
 
 class Overrides(TypedDict, total=False):
@@ -60,4 +60,6 @@ def overridden(options: Options, overrides: Overrides) -> tuple[Options, Variant
     }
     if (backend := variant.asked(given.get("backend"))) is not None:
         given["backend"] = backend
-    return replace(options, **given), variant
+    kept = tuple(one for one in options.settings if variant.get(one.name) is None)
+    asked = tuple(Setting(name=name, value=value) for name, value in variant.given)
+    return replace(options, settings=(*kept, *asked), **given), variant
