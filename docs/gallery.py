@@ -8,6 +8,7 @@ or the page is not what this would write.
 
 from __future__ import annotations
 
+import argparse
 import runpy
 import shutil
 import sys
@@ -101,7 +102,9 @@ def page(results: dict[str, Result]) -> str:
 
 def main() -> int:
     """Write the page and its pictures, or say which would change."""
-    check = sys.argv[1:] == ["--check"]
+    reader = argparse.ArgumentParser("python -m docs.gallery", description=main.__doc__)
+    reader.add_argument("--check", action="store_true", help="say which would change")
+    check = reader.parse_args().check
     with tempfile.TemporaryDirectory() as scratch:
         folder = prepared(Path(scratch))
         results = {name: solved(folder / f"{name}.odt") for name in CASES}

@@ -11,6 +11,7 @@ written, too, and so are the grammar of VS Code and the types of the engine,
 
 from __future__ import annotations
 
+import argparse
 import inspect
 import re
 import sys
@@ -404,7 +405,9 @@ FILES: dict[Path, Callable[[], str]] = {
 
 def main() -> int:
     """Write the files, or with `--check` name those that are not up to date."""
-    check = "--check" in sys.argv
+    reader = argparse.ArgumentParser("python -m docs.generate", description=main.__doc__)
+    reader.add_argument("--check", action="store_true", help="name those that are not up to date")
+    check = reader.parse_args().check
     if not check:
         floors.write()
     stale = [path for path, made in FILES.items() if _read(path) != made()]

@@ -1,7 +1,5 @@
 """Run what the pages show: commands with their output, specs, Python.
 
-Usage: python -m docs.pages [--accept] [PAGE ...]
-
 Fenced blocks of a page run from top to bottom in one scratch folder with a copy of `models/`:
 
 - `console`: each line behind `$ ` is a command, the lines below it its output. In the output a
@@ -19,6 +17,7 @@ An HTML comment `needs VARIABLE` (or several) before a block leaves it to the ru
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import doctest
 import io
@@ -274,8 +273,13 @@ def main() -> int:
     """Check pages, or accept what they print."""
     import tempfile
 
-    accept = "--accept" in sys.argv
-    named = [Path(name).resolve() for name in sys.argv[1:] if not name.startswith("-")]
+    reader = argparse.ArgumentParser("python -m docs.pages", description=__doc__)
+    reader.formatter_class = argparse.RawDescriptionHelpFormatter
+    reader.add_argument("--accept", action="store_true", help="show the output that comes out")
+    reader.add_argument("page", nargs="*", type=Path, help="default: all of them")
+    asked = reader.parse_args()
+    accept = asked.accept
+    named = [page.resolve() for page in asked.page]
     failed = 0
     for page in named or pages():
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):

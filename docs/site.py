@@ -10,6 +10,7 @@ reference of the Python API, from docstrings.
 
 from __future__ import annotations
 
+import argparse
 import re
 import shutil
 import sys
@@ -190,11 +191,13 @@ def build(out: Path) -> int:
 
 def main() -> int:
     """Build into the folder that is named, else `build/site`."""
+    reader = argparse.ArgumentParser("python -m docs.site", description=main.__doc__)
+    reader.add_argument("folder", nargs="?", type=Path, default=OUT, help="default: %(default)s")
+    out = reader.parse_args().folder
     lacking = [name for name in ("sphinx", "myst_parser", "furo") if find_spec(name) is None]
     if lacking:
         print(f'not installed: {", ".join(lacking)}; pip install "odtdsl[docs]"')
         return 1
-    out = Path(sys.argv[1]) if len(sys.argv) > 1 else OUT
     failed = build(out)
     print(f"{out / 'index.html'}" if not failed else "the site has warnings")
     return failed

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,18 @@ def test_every_page_is_reached_from_the_index() -> None:
             seen.add(page)
             waiting.extend(path for path, _ in _links(page) if path.is_file())
     assert set((ROOT / "docs").rglob("*.md")) <= seen
+
+
+@pytest.mark.parametrize("name", ["pages", "generate", "gallery", "site"])
+def test_help_of_a_program_of_the_docs_does_nothing_else(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = import_module(f"docs.{name}")
+    monkeypatch.setattr("sys.argv", [name, "--help"])
+    with pytest.raises(SystemExit) as ended:
+        made.main()
+    assert ended.value.code == 0
+    assert f"usage: python -m docs.{name}" in capsys.readouterr().out
 
 
 def test_json_page_names_every_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

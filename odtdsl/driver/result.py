@@ -347,7 +347,10 @@ class Result:
 
     @property
     def objective(self) -> Fraction | tuple[Fraction, ...] | None:
-        """The value of the only stage, or of each of several; None without a model."""
+        """The exact value of the only stage, or a tuple of those of several; None without a model.
+
+        `float(result.objective)` makes a float of the first kind.
+        """
         found: Fraction | tuple[Fraction, ...] | None = only(tuple(s.value for s in self.stages))
         return found
 
