@@ -4,8 +4,8 @@
 // rule bounds a squared loss of some rows, a multiple of that loss stands beside the loss that is
 // made least (a Lagrangian): trees of depth two that lose too much of both are left out. The
 // multiple is told for each cut of the root, from the trees of two multiples around it
-// (outputs_pair_bounds.cpp). An absolute
-// loss is bounded from below by tangents, and told from the rows of the trees that are left.
+// (outputs_pair_bounds.cpp). An absolute loss is bounded from below by tangents, and told from the
+// rows of the trees that are left.
 #include <algorithm>
 #include <cmath>
 

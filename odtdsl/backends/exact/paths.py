@@ -263,19 +263,22 @@ def closed(following: npt.NDArray[np.int32], need: IntArray, *, first: int) -> b
     n_states = len(following)
     if n_states > MOST_COMPARED or ((need > 0) & (need < NEVER)).any():
         return False
-    allows = np.ones((n_states, n_states), dtype=bool)  # all that the second one does
-    ways = list({after.tobytes(): after for after in following.T}.values())
-    while True:
-        before = int(allows.sum())
-        for after in ways:
-            there = after >= 0
-            both = there[:, None] & allows[np.ix_(after, after)]
-            allows &= both | ~there[None, :]
-        if int(allows.sum()) == before:
-            break
     steps: IntArray = np.argwhere(following >= 0)
     steps = steps[steps[:, 0] >= first]
-    return bool(allows[steps[:, 0], following[steps[:, 0], steps[:, 1]]].all())
+    more, less = steps[:, 0], following[steps[:, 0], steps[:, 1]]
+    asked = np.zeros((n_states, n_states), dtype=bool)  # whether a state allows all another does
+    while True:
+        pairs = np.unique(more * n_states + less)
+        more, less = np.divmod(pairs, n_states)
+        new = (more != less) & ~asked[more, less]
+        more, less = more[new], less[new]
+        if not len(more):
+            return True
+        asked[more, less] = True
+        there = following[less] >= 0
+        if (there & (following[more] < 0)).any():
+            return False
+        more, less = following[more][there].astype(np.int64), following[less][there]
 
 
 def paths(core: Core, depth: int) -> Paths:
