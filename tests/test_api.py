@@ -199,8 +199,8 @@ def test_the_digest_of_the_rows_outlives_them() -> None:
 
 def test_an_array_has_columns_by_number() -> None:
     array = np.array([[1.0, 0], [2, 0], [3, 1]])
-    built = Model().data(array).target("c2").tree(depth=1).minimize("errors")
-    assert built.solve(using="greedy").tree.tested == ("c1",)  # type: ignore[union-attr]
+    built = Model().data(array).target("x1").tree(depth=1).minimize("errors")
+    assert built.solve(using="greedy").tree.tested == ("x0",)  # type: ignore[union-attr]
 
 
 def test_a_frame_can_be_given_when_solving_and_test_rows_as_well() -> None:

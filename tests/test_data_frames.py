@@ -121,14 +121,14 @@ def test_parquet_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_arrays() -> None:
     table = read_frame(np.array([[1, 2.5], [math.nan, -0.0]]))
-    assert cells(table) == {"c1": ["1", None], "c2": ["2.5", "0"]}
-    assert cells(read_frame(np.array([[1, 2]], dtype=np.int8))) == {"c1": ["1"], "c2": ["2"]}
-    assert cells(read_frame(np.array([[True]]))) == {"c1": ["True"]}
-    assert cells(read_frame(np.array([["a", "1"]]))) == {"c1": ["a"], "c2": ["1"]}
+    assert cells(table) == {"x0": ["1", None], "x1": ["2.5", "0"]}
+    assert cells(read_frame(np.array([[1, 2]], dtype=np.int8))) == {"x0": ["1"], "x1": ["2"]}
+    assert cells(read_frame(np.array([[True]]))) == {"x0": ["True"]}
+    assert cells(read_frame(np.array([["a", "1"]]))) == {"x0": ["a"], "x1": ["1"]}
     assert cells(read_frame(np.array([["a", None, 2.0]], dtype=object))) == {
-        "c1": ["a"],
-        "c2": [None],
-        "c3": ["2"],
+        "x0": ["a"],
+        "x1": [None],
+        "x2": ["2"],
     }
 
 

@@ -88,6 +88,19 @@ def test_a_limit_leaves_the_answer(spec: Path, tmp_path: Path) -> None:
     assert not proof.exists()
 
 
+def test_a_certificate_of_a_stopped_search_is_told_to_show_less(tmp_path: Path) -> None:
+    spec, proof = tmp_path / "a.odt", tmp_path / "a.cert"
+    for data, depth, said in (("digits", 5, True), ("iris", 1, False)):
+        spec.write_text(
+            f'data sklearn "{data}" target target tree depth <= {depth} minimize errors'
+        )
+        limit = "1s" if said else "60s"
+        ran = odt("solve", spec, "--using", "exact", "--within", limit, "--proof", proof)
+        assert ran.exit_code == 0
+        assert f"certificate: {proof}" in ran.stdout
+        assert ("  the search was stopped: the check may show less" in ran.stdout) == said
+
+
 def test_the_limit_of_the_spec_is_that_of_the_proof_too(spec: Path, tmp_path: Path) -> None:
     proof = tmp_path / "a.proof"
     model = odtdsl.load(spec).options(within=60)

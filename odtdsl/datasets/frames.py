@@ -66,7 +66,7 @@ def read_frame(
     Parameters
     ----------
     frame
-        A pandas, polars or Arrow table, a 2-D array (columns `c1`, `c2`, ...), or a mapping
+        A pandas, polars or Arrow table, a 2-D array (columns `x0`, `x1`, ...), or a mapping
         of names to sequences of equal length.
     name
         What messages call it.
@@ -339,7 +339,7 @@ def _read_array(array: np.ndarray[Any, Any], name: str, marks: Marks) -> Table:
             f"{name} is an array of {array.ndim} dimensions",
             helps=("pass an array of shape (n_rows, n_columns)",),
         )
-    names = [f"c{i}" for i in range(1, array.shape[1] + 1)]
+    names = [f"x{i}" for i in range(array.shape[1])]
     columns = [(key, array[:, i]) for i, key in enumerate(names)]
     return _collect(name, columns, array.shape[0], marks)
 

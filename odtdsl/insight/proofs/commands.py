@@ -39,11 +39,12 @@ NOTHING = Claim(stage=None)
 @dataclass(frozen=True, slots=True)
 class Written:
     """A certificate that was written, the file of its rows, and of how many trees it is (0: of one
-    answer); `named` says whether it tells each of them."""
+    answer); `named` says whether it tells each of them, `stopped` whether a limit ended it."""
 
     rows: Path
     trees: int = 0
     named: bool = True
+    stopped: bool = False
 
 
 def back_end(analysis: Analysis, wish: str | None) -> str:
@@ -121,7 +122,9 @@ def log(
     proof: Proof | Written
     try:
         if ledger is not None:
-            return result, Written(certificate.write(analysis, result, ledger, path))
+            rows = certificate.write(analysis, result, ledger, path)
+            stopped = result.status not in ("optimal", "infeasible")
+            return result, Written(rows, stopped=stopped)
         with interruptible() as pressed:
             proof = prove(analysis, result, deadline=deadline, interrupted=pressed)
         write(proof, path)
@@ -246,6 +249,8 @@ def written(proof: Proof | Written | None, path: Path, spec: Path) -> Iterator[s
         of = of if proof.trees else ""
         yield f"certificate{of}: {path}, {size} bytes; check it: odt audit {spec} --proof {path}"
         yield f"  on a machine without odtdsl: odtcheck {path} {proof.rows}"
+        if proof.stopped:
+            yield "  the search was stopped: the check may show less than the bound that is told"
         return
     yield ""
     yield f"proof: {path}, {path.stat().st_size} bytes; check it: odt audit {spec} --proof {path}"

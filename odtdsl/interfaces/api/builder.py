@@ -211,7 +211,7 @@ class SpecBuilder:
         ----------
         source
             A path (CSV, TSV, Parquet, ARFF, Excel), or a frame: a pandas, polars or Arrow table, a
-            2-D array (columns `c1`, `c2`, ...), a mapping of names to sequences. Nothing here
+            2-D array (columns `x0`, `x1`, ...), a mapping of names to sequences. Nothing here
             and in `sklearn`, `openml` leaves the frame to be given to `solve`.
         sklearn, openml
             The name of a data set.
