@@ -331,12 +331,13 @@ def test_trees_below_a_shape_lose_as_little_as_all_of_them() -> None:
 
 
 def test_diagrams_of_a_shape_lose_as_little_as_all_of_them() -> None:
-    """Many cuts of a feature, which are closed several at once."""
+    """Many cuts of a feature, and many features, which are closed several at once."""
     seen: Counter[str] = Counter()
     shapes_ = ((1, 2, 1), (1, 2, 2), (1, 1, 2, 1), (1, 2, 1, 1))
     for seed in range(scaled(200)):
         rng = np.random.default_rng(seed)
-        ranks, distinct, allowed, losses = drawn(rng, 9, 1 + seed % 2, 10, LABELS[seed % 8])
+        features, most = ((1, 10), (2, 10), (6, 4))[seed % 3]
+        ranks, distinct, allowed, losses = drawn(rng, 9, features, most, LABELS[seed % 8])
         shape = shapes_[seed % len(shapes_)]
         least = Shapes(ranks, losses, allowed).diagrams(shape)
         table = _engine.RankTable(ranks, distinct, allowed)

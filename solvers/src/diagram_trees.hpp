@@ -23,11 +23,14 @@ struct ShapeTable {
         pairs(p),
         order(p.features),
         place(p.features),
-        after(p.features) {
+        after(p.features),
+        gains(p.labels) {
     for (std::size_t r = 0; r < p.rows; ++r) {
       all.put(r);
       const Loss* loss = p.loss.data() + r * static_cast<std::size_t>(p.labels);
       dearest.push_back(*std::max_element(loss, loss + p.labels));
+      for (int k = 0; k < p.labels; ++k)
+        if (loss[k] < dearest[r]) gains[k].put(r);
     }
     for (std::size_t f = 0; f < p.features; ++f) {
       const std::uint32_t* rank = p.rank.data() + f * p.rows;
@@ -66,6 +69,7 @@ struct ShapeTable {
   std::vector<std::vector<int>> order, place;
   // Per feature and rank, the first one from it on where a cut may stand.
   std::vector<std::vector<std::uint32_t>> after;
+  std::vector<Rows<W>> gains;  // by label: the rows that lose less by it than by the worst
   Rows<W> all;
 
  private:

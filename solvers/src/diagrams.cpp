@@ -198,7 +198,11 @@ class ShapeSearch : ShapeTrees<W> {
         right >= 0 && right < static_cast<int>(next.size()) ? next[right] : Set{};
     std::unordered_set<Set, HashRows<W>> seen;
     const std::size_t first = found.size();
+    std::vector<char> closed(p_.features, 0);
+    if (left == kEnds && right != kEnds) close_ends(i, s, true, into_right | s, rest, closed);
+    if (right == kEnds && left != kEnds) close_ends(i, s, false, into_left | s, rest, closed);
     for (std::size_t f = 0; f < p_.features; ++f) {
+      if (closed[f]) continue;
       const Line& line = lines_[f];
       if (left == kEnds && right == kEnds) {
         for (int c = 0; c < line.cuts(); ++c)
@@ -224,6 +228,56 @@ class ShapeSearch : ShapeTrees<W> {
         if (seen.insert(goes).second)
           found.push_back({bound, static_cast<int>(f), line.cut[c], left, right, goes});
       });
+    }
+  }
+
+  // The features, of `lines_`, of which no cut pays whose left (or right) side ends, if the arc of
+  // the other leads to a node with `all` these rows then. Of the rows that end with a label, those
+  // that lose by it as by the worst might as well stay: so of some features at once, what stays at
+  // least are all rows but those that may end on a side of one of them and gain by the label.
+  void close_ends(std::size_t i, const Set& s, bool left, const Set& all, Loss rest,
+                  std::vector<char>& closed) {
+    struct Ending {
+      int many;
+      std::size_t feature;
+      Set rows;
+    };
+    std::vector<Ending> ends;
+    const Loss room = below_ - rest;
+    for (std::size_t f = 0; f < p_.features; ++f) {
+      const Line& line = lines_[f];
+      const std::vector<Loss>& lost = left ? line.left : line.right;
+      const auto fits = [room](Loss l) { return l < room; };
+      if (std::none_of(lost.begin(), lost.end(), fits)) {
+        closed[f] = 1;
+        continue;
+      }
+      const auto most = left ? std::find_if(lost.rbegin(), lost.rend(), fits).base() - 1
+                             : std::find_if(lost.begin(), lost.end(), fits);
+      const Set& before = line.before(static_cast<int>(most - lost.begin()));
+      const Set rows = left ? before : s.without(before);
+      ends.push_back({rows.count(), f, rows});
+    }
+    std::sort(ends.begin(), ends.end(), [](const Ending& a, const Ending& b) {
+      return std::tuple(a.many, a.feature) < std::tuple(b.many, b.feature);
+    });
+    ProbesThatPay& probes = ends_[std::min(i, ends_.size() - 1)];
+    std::vector<std::pair<std::size_t, std::size_t>> todo = {{0, ends.size()}};
+    while (!todo.empty()) {
+      const auto [lo, hi] = todo.back();
+      todo.pop_back();
+      if (!probes.pays(static_cast<std::ptrdiff_t>(hi - lo))) continue;
+      Set may_end;
+      for (std::size_t e = lo; e < hi; ++e) may_end = may_end | ends[e].rows;
+      const bool open = std::any_of(table_.gains.begin(), table_.gains.end(), [&](const Set& gain) {
+        return trees(i + 1, all.without(may_end.without(may_end.without(gain))), room - 1) < room;
+      });
+      if (probes.told(open)) {
+        todo.emplace_back(lo, lo + (hi - lo) / 2);
+        todo.emplace_back(lo + (hi - lo) / 2, hi);
+      } else {
+        for (std::size_t e = lo; e < hi; ++e) closed[ends[e].feature] = 1;
+      }
     }
   }
 
@@ -289,9 +343,9 @@ class ShapeSearch : ShapeTrees<W> {
   Loss below_ = 0;
   LayeredAnswer answer_;
   std::vector<std::vector<LayeredNode>> drawn_;
-  std::vector<std::vector<int>> turn_;   // per layer, which node comes when
-  std::vector<Line> lines_;              // of the node whose choices are looked for, by feature
-  std::array<ProbesThatPay, 8> probes_;  // by layer
+  std::vector<std::vector<int>> turn_;  // per layer, which node comes when
+  std::vector<Line> lines_;             // of the node whose choices are looked for, by feature
+  std::array<ProbesThatPay, 8> probes_, ends_;  // by layer
 };
 
 template <int W>
