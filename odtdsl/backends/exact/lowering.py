@@ -346,6 +346,11 @@ def most_leaves(core: Core, depth: int) -> int:
     return min([*bounds, *(bound for bound in found if bound is not None)])
 
 
+def leaves_that_fit(core: Core, depth: int) -> int:
+    """The same, and no more than the rows can fill where each leaf must hold so many."""
+    return min(most_leaves(core, depth), core.n_rows // least_leaf_rows(core))
+
+
 def deepest_of(core: Core) -> tuple[int, bool]:
     """The depth that is searched, and whether a reduced tree could be deeper."""
     needed = core.tree.depth

@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import lcm
 
 from odtdsl.backends.base import Limits, RawAnswer, Report, StageOutcome
-from odtdsl.backends.exact.lowering import most_leaves, size_of
+from odtdsl.backends.exact.lowering import leaves_that_fit, most_leaves, size_of
 from odtdsl.backends.exact.number_model import TreeModel
 from odtdsl.backends.exact.number_rules import asks_tree, of_tree, tells_at_once
 from odtdsl.backends.exact.raw_trees import to_raw
@@ -61,6 +61,8 @@ class StagedSearch(RegressionSearch):
             if self.leaves < min(core.n_rows, 1 << self.depth):
                 self.fixed.append(_leaves_at_most(self.leaves))
             self.leaves = 1 << self.depth
+        else:
+            self.leaves = leaves_that_fit(core, self.depth)
         self.upper = self.asked = self._upper()
         self.later = core.objective[:1] != (self.stage,)
         self.counters: Counter[str] = Counter()

@@ -20,6 +20,7 @@ from odtdsl.backends.exact.lowering import (
     features,
     leaf_rows,
     least_leaf_rows,
+    leaves_that_fit,
     most_leaves,
     size_of,
 )
@@ -121,7 +122,7 @@ class RegressionSearch:
         Bounds on the loss are rules of the search; a proof that none can be met makes it
         infeasible.
         """
-        leaves = most_leaves(self.core, self.depth)
+        leaves = leaves_that_fit(self.core, self.depth)
         if leaves < 1 or not self._possible():
             return RawAnswer(status="infeasible")
         best = self._search(leaves, self._upper())
