@@ -101,7 +101,7 @@ def drawn(rng: np.random.Generator) -> tuple[Any, Any, Any, int, dict[str, Any],
 @pytest.mark.parametrize("block", range(4))
 def test_cuts_may_come_back_late_twice_or_in_any_order(block: int) -> None:
     shared = 0
-    for seed in range(block, 4 * scaled(1500, part=0.5), 4):
+    for seed in range(block, 4 * scaled(1500, least=75, part=0.5), 4):
         rng = np.random.default_rng(seed)
         ranks, distinct, labels, classes, given, forced = drawn(rng)
         depth = int(rng.integers(4, 6))

@@ -66,7 +66,7 @@ def test_the_optimum_is_that_of_all_trees(name: str) -> None:
     if name == "cpsat":
         pytest.importorskip("ortools")
     met = {"optimal": 0, "infeasible": 0}
-    for seed in range(scaled(40)):
+    for seed in range(scaled(40, least=4)):
         core = drawn(seed)
         if choose(core, name).name is None:
             continue

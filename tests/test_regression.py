@@ -58,7 +58,7 @@ def test_the_optimum_is_that_of_brute_force(block: int) -> None:
 
 def test_then_leaves_takes_the_fewest_that_reach_the_optimum() -> None:
     fewer = 0
-    for seed in range(scaled(60)):
+    for seed in range(scaled(60, least=6)):
         case = random_case(random.Random(f"then leaves {seed}"))
         case.price = Fraction(0)
         result = solved(case, f"{case.loss} then leaves")
@@ -75,7 +75,7 @@ def test_then_leaves_takes_the_fewest_that_reach_the_optimum() -> None:
 
 def test_a_bound_on_the_loss_is_kept_or_refuted() -> None:
     statuses = []
-    for seed in range(scaled(60)):
+    for seed in range(scaled(60, least=6)):
         rng = random.Random(f"bound {seed}")
         case = random_case(rng)
         case.price = Fraction(0)
