@@ -25,7 +25,7 @@ register(
         "TestScore.__str__": "odtdsl.presentation.console:test_text",
         "Plan.__str__": "odtdsl.presentation.console:plan_text",
         "Comparison.__str__": "odtdsl.presentation.console:comparison_text",
-        "Alternatives.__str__": "odtdsl.presentation.console:alternatives_text",
+        "Alternatives.__str__": "odtdsl.presentation.lists:alternatives_text",
         "Alternatives.certify": "odtdsl.insight.proofs.listing:certify",
         "Curve.__str__": "odtdsl.presentation.explanations:curve_text",
         "Curve.to_svg": "odtdsl.presentation.charts.curve:to_svg",

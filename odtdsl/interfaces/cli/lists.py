@@ -129,10 +129,10 @@ def list_trees(
         elif as_json:
             print_json(found.to_json())
         else:
-            from odtdsl.presentation import console
+            from odtdsl.presentation import lists
 
             missing = shows_missing(analysis)
-            print_lines(console.listed(found, missing=missing, only=wish.count, told=told))
+            print_lines(lists.listed(found, missing=missing, only=wish.count, told=told))
 
     best = found.trees[0].tree if found.trees else None
     notes = None if best is None else missing_in(best, analysis)
@@ -153,7 +153,7 @@ def _found(
     """The list, and how many of its trees were printed as they were found."""
     from odtdsl.driver.alternatives import alternatives
     from odtdsl.interfaces.cli.progress import Waiting
-    from odtdsl.presentation import console
+    from odtdsl.presentation import lists
 
     missing = shows_missing(analysis)
     told = 0
@@ -164,7 +164,7 @@ def _found(
             nonlocal told
             told += 1
             waiting.clear()
-            print_lines(console.one_of_a_list(told, one, missing=missing))
+            print_lines(lists.one_of_a_list(told, one, missing=missing))
             sys.stdout.flush()
 
         found = alternatives(
