@@ -165,6 +165,33 @@ def test_what_ends_an_exchange_ends_the_search_with_its_bound() -> None:
         _engine.solve(problem, _engine.Limits(method="sorted"), elsewhere=raises)
 
 
+def test_what_one_worker_learns_the_others_know() -> None:
+    rows = noise(400, 6)
+    ranks, distinct = rank_columns(rows.drop(columns="y").to_numpy())
+    table = _engine.RankTable(ranks, distinct)
+    problem = _engine.ClassProblem(table, rows["y"].to_numpy(dtype=np.int32), 2, 4)
+
+    def solved(workers: int) -> _engine.ClassAnswer:
+        each = [_engine.RemoteProblem(problem) for _ in range(workers)]
+        given = [0]
+
+        def in_turn(cuts: Any, drop: bool) -> tuple[int, list[tuple[int, bytes]]]:
+            back = []
+            for cut in cuts:
+                answer = each[given[0] % workers].evaluate(cut)
+                assert answer is not None
+                back.append((given[0], answer))
+                given[0] += 1
+            return 4, back
+
+        limits = _engine.Limits(method="sorted", beside=False)
+        return _engine.solve(problem, limits, elsewhere=in_turn)
+
+    alone, shared = solved(1), solved(3)
+    assert (shared.objective, shared.bound) == (alone.objective, alone.bound)
+    assert shared.counters["depth_two"] < 1.02 * alone.counters["depth_two"]
+
+
 def test_cuts_of_another_problem_or_version_are_refused() -> None:
     rng = np.random.default_rng(0)
     made = []

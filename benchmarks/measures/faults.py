@@ -203,8 +203,8 @@ FAULTS = (
     Fault(
         "the box cache stores bounds one too high",
         BOX_CACHE,
-        "entry.answer = {out.value, true, out.exact, {}, false};",
-        "entry.answer = {out.value + (FAULT && !out.exact), true, out.exact, {}, false};",
+        "Answer answer{out.value, true, out.exact, {}, false};",
+        "Answer answer{out.value + (FAULT && !out.exact), true, out.exact, {}, false};",
     ),
     Fault(
         "a box around bounds one inside by two more than it may",

@@ -65,11 +65,11 @@ using Exchange = nb::typed<nb::callable, std::optional<std::tuple<std::size_t, V
 nb::bytes bytes_of(const std::string& text) { return nb::bytes(text.data(), text.size()); }
 std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
-odt::Returned exchanged(Callback& exchange, const std::vector<odt::RemoteCut>& cuts, bool drop) {
+odt::Returned exchanged(Callback& exchange, const std::vector<odt::RemoteTask>& cuts, bool drop) {
   odt::Returned back;
   Locked lock;
   std::vector<nb::bytes> given;
-  for (const odt::RemoteCut& cut : cuts) given.push_back(bytes_of(odt::packed(cut)));
+  for (const odt::RemoteTask& cut : cuts) given.push_back(bytes_of(odt::packed(cut)));
   const auto answer = exchange.ask<std::optional<std::tuple<std::size_t, Values>>>(
       std::nullopt, std::move(given), drop);
   back.over = !answer;
@@ -87,7 +87,7 @@ ClassAnswer solve_classes(const odt::Problem& p, const Limits& limits,
   odt::Options o = options_of(limits);
   Callback exchange(elsewhere ? nb::handle(*elsewhere) : nb::handle());
   if (elsewhere)
-    o.elsewhere = [&exchange](const std::vector<odt::RemoteCut>& cuts, bool drop) {
+    o.elsewhere = [&exchange](const std::vector<odt::RemoteTask>& cuts, bool drop) {
       return exchanged(exchange, cuts, drop);
     };
   o.upper_bound = upper_bound.value_or(odt::kInfinite);
@@ -101,7 +101,7 @@ ClassAnswer solve_classes(const odt::Problem& p, const Limits& limits,
 std::optional<nb::bytes> evaluated(odt::RemoteProblem& problem, const nb::bytes& cut,
                                    const Asked& asked) {
   Interrupt interrupt(asked);
-  const odt::RemoteCut given = odt::cut_of(text_of(cut));
+  const odt::RemoteTask given = odt::task_of(text_of(cut));
   std::optional<odt::RemoteValue> answer;
   {
     Unlocked free;

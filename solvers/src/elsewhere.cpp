@@ -16,6 +16,11 @@ void put(std::string& text, const T& value) {
   static_assert(std::is_trivially_copyable_v<T>);
   text.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
+template <class T>
+void put_all(std::string& text, const std::vector<T>& values) {
+  put(text, values.size());
+  for (const T& value : values) put(text, value);
+}
 
 class Reader {
  public:
@@ -28,6 +33,15 @@ class Reader {
     std::memcpy(&value, text_.data() + at_, sizeof value);
     at_ += sizeof value;
     return value;
+  }
+  template <class T>
+  std::vector<T> take_all() {
+    const auto count = take<std::size_t>();
+    if (count > (text_.size() - at_) / sizeof(T)) refuse();
+    std::vector<T> values;
+    values.reserve(count);
+    while (values.size() < count) values.push_back(take<T>());
+    return values;
   }
   void end() const {
     if (at_ != text_.size()) refuse();
@@ -43,17 +57,18 @@ class Reader {
 
 }  // namespace
 
-std::string packed(const RemoteCut& cut) {
+std::string packed(const RemoteTask& task) {
   std::string text;
-  put(text, cut);
+  put(text, task.cut);
+  put_all(text, task.learnt);
   return text;
 }
 
-RemoteCut cut_of(const std::string& text) {
+RemoteTask task_of(const std::string& text) {
   Reader reader(text);
-  const auto cut = reader.take<RemoteCut>();
+  RemoteTask task{reader.take<RemoteCut>(), reader.take_all<Learnt>()};
   reader.end();
-  return cut;
+  return task;
 }
 
 std::string packed(const RemoteValue& answer) {
@@ -65,7 +80,8 @@ std::string packed(const RemoteValue& answer) {
   put(text, value.record);
   put(text, answer.counters);
   put(text, answer.work);
-  for (const PlanNode& node : value.plan.nodes) put(text, node);
+  put_all(text, value.plan.nodes);
+  put_all(text, answer.learnt);
   return text;
 }
 
@@ -79,10 +95,8 @@ RemoteValue value_of(const std::string& text) {
   value.record = reader.take<CutRecord>();
   answer.counters = reader.take<Counters>();
   answer.work = reader.take<std::uint64_t>();
-  const std::size_t head = 4 * sizeof(Loss) + sizeof(bool) + sizeof(CutRecord) + sizeof(Counters) +
-                           sizeof(std::uint64_t);
-  for (std::size_t i = 0; i < (text.size() - head) / sizeof(PlanNode); ++i)
-    value.plan.nodes.push_back(reader.take<PlanNode>());
+  value.plan.nodes = reader.take_all<PlanNode>();
+  answer.learnt = reader.take_all<Learnt>();
   reader.end();
   return answer;
 }
@@ -106,13 +120,13 @@ RemoteProblem::RemoteProblem(Problem problem, std::size_t memory_limit)
 
 RemoteProblem::~RemoteProblem() = default;
 
-std::optional<RemoteValue> RemoteProblem::evaluate(const RemoteCut& cut,
+std::optional<RemoteValue> RemoteProblem::evaluate(const RemoteTask& task,
                                                    std::function<bool()> interrupted) {
   options_.interrupted = std::move(interrupted);
   std::optional<RemoteValue> answer;
   try {
     if (!made_) made_ = std::make_unique<Made>(problem_, options_);
-    answer = made_->cuts->evaluate(cut);
+    answer = made_->cuts->evaluate(task);
   } catch (const Stop&) {
     made_.reset();  // what it was at is left as it stood
   }

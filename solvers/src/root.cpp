@@ -1,3 +1,4 @@
+#include <deque>
 #include <map>
 
 #include "odt/elsewhere.hpp"
@@ -249,7 +250,7 @@ class Root {
     // its own, but not to hold up what others wait for.
     constexpr std::uint64_t kMostTurn = 2000000;
     std::map<std::uint64_t, Task> away;
-    std::vector<RemoteCut> more;
+    std::vector<RemoteTask> more;
     std::size_t room = 1;
     const auto bound = [&] {
       Loss least = node.bound();
@@ -264,9 +265,10 @@ class Root {
       more.clear();
       Task task;
       while (away.size() < room && node.next(task)) {
-        more.push_back({shape, task.feature, task.interval, node.record(task.interval.low_record),
-                        node.record(task.interval.high_record), node.best(), node.cutoff(),
-                        task.cut, task.division});
+        more.push_back({{shape, task.feature, task.interval, node.record(task.interval.low_record),
+                         node.record(task.interval.high_record), node.best(), node.cutoff(),
+                         task.cut, task.division},
+                        recent()});
         away.emplace(sent_++, task);
       }
       if (away.empty()) break;
@@ -284,12 +286,25 @@ class Root {
           set_cutoff();
         }
         away.erase(known);
+        learnt_.push_front(std::move(answer.learnt));
+        if (learnt_.size() > room) learnt_.resize(room);
         searches_[0]->counters.add(answer.counters);
         control_.poll(std::min(answer.work, kMostTurn));
       }
       control_.check();
     }
     if (!away.empty()) control_.options().elsewhere({}, true);
+  }
+
+  // What the last answers tell: of as many as cuts may be away, so that most of it comes to all,
+  // and not more than is sent in little of a cut's time.
+  std::vector<Learnt> recent() const {
+    constexpr std::size_t kMost = 4000;
+    std::vector<Learnt> all;
+    for (const auto& one : learnt_)
+      all.insert(all.end(), one.begin(),
+                 one.begin() + static_cast<long>(std::min(one.size(), kMost - all.size())));
+    return all;
   }
 
   const Dataset& data_;
@@ -305,8 +320,9 @@ class Root {
   Loss last_bound_ = 0;
   std::int32_t last_logged_ = -1;
   std::vector<BestCut> best_cuts_;
-  std::uint64_t sent_ = 0;        // cuts that went elsewhere
-  std::uint64_t risen_work_ = 0;  // of all steps that raised the bound
+  std::uint64_t sent_ = 0;                  // cuts that went elsewhere
+  std::deque<std::vector<Learnt>> learnt_;  // by answers from elsewhere, the last one first
+  std::uint64_t risen_work_ = 0;            // of all steps that raised the bound
   RootAnswer answer_;
 };
 

@@ -13,8 +13,10 @@ class RootCutsOf final : public RootCuts {
     view_.make_root(data, pairs_fit(data, control.options().memory_limit));
   }
 
-  RemoteValue evaluate(const RemoteCut& cut) override {
+  RemoteValue evaluate(const RemoteTask& task) override {
+    const RemoteCut& cut = task.cut;
     check(cut);
+    for (const Learnt& one : task.learnt) search_.memory().learn(one);
     const std::uint64_t began = Control::own_work();
     search_.counters = Counters{};
     const Ask ask{data_.problem.leaf_rows, data_.problem.must >= 0, 0};
@@ -26,7 +28,9 @@ class RootCutsOf final : public RootCuts {
     around.low_record = 0;
     around.high_record = 1;
     RemoteValue answer;
+    search_.memory().learnt = &answer.learnt;
     answer.value = node.evaluate(search_, {cut.feature, cut.cut, cut.division, around});
+    search_.memory().learnt = nullptr;
     answer.counters = search_.counters;
     answer.work = Control::own_work() - began;
     return answer;

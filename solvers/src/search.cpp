@@ -86,8 +86,7 @@ Outcome Search::remembered(View& view, int level, Shape shape, Loss upper, Loss 
   cuts.load = load;
   Outcome out = depth_two_.solve(view, shape, upper, lower, ask, hints, hint_count,
                                  {&memory_->near, common_ ? &common_->near : nullptr, &box, &cuts});
-  memory_->near.store(box, load, out.value, std::move(cuts));
-  memory_->boxes.store(box, out);
+  memory_->store(box, load, out, std::move(cuts));
   return out;
 }
 

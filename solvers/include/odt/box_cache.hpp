@@ -59,15 +59,21 @@ class BoxCache {
     return entry.answer.known && entry.box == box ? &entry.answer : nullptr;
   }
 
-  void store(const Box& box, const Outcome& out) {
+  static Answer answer_of(const Outcome& out) {
+    Answer answer{out.value, true, out.exact, {}, false};
+    if (out.plan.empty()) return answer;
+    const PlanNode& root = out.plan.nodes[0];
+    answer.split = {root.feature, root.bound};
+    answer.stump = root.stump;
+    return answer;
+  }
+
+  void store(const Box& box, const Outcome& out) { store(box, answer_of(out)); }
+  void store(const Box& box, const Answer& answer) {
     if (off()) return;
     Entry& entry = room_for(box);
     entry.box = box;
-    entry.answer = {out.value, true, out.exact, {}, false};
-    if (out.plan.empty()) return;
-    const PlanNode& root = out.plan.nodes[0];
-    entry.answer.split = {root.feature, root.bound};
-    entry.answer.stump = root.stump;
+    entry.answer = answer;
   }
 
   // All that another one holds, which is empty then.

@@ -33,6 +33,14 @@ struct RemoteValue {
   CutValue value;
   Counters counters;
   std::uint64_t work = 0;
+  std::vector<Learnt> learnt;
+};
+
+// A cut, and what others have learnt of late: each has tables of its own, and who will evaluate the
+// cut is not known.
+struct RemoteTask {
+  RemoteCut cut;
+  std::vector<Learnt> learnt;
 };
 
 // What an `Elsewhere` answers. It is given more cuts and waits a moment. With `drop`, those given
@@ -43,10 +51,10 @@ struct Returned {
   std::vector<std::pair<std::uint64_t, RemoteValue>> values;  // by number, from 0 as given
 };
 
-std::string packed(const RemoteCut& cut);
+std::string packed(const RemoteTask& task);
 std::string packed(const RemoteValue& value);
 // Both throw invalid_argument where the text is of another version.
-RemoteCut cut_of(const std::string& text);
+RemoteTask task_of(const std::string& text);
 RemoteValue value_of(const std::string& text);
 
 // What evaluates cuts of one problem's root; one thread at a time.
@@ -54,7 +62,7 @@ class RootCuts {
  public:
   virtual ~RootCuts() = default;
   // Throws Stop, after which another must be made; invalid_argument for a cut of another problem.
-  virtual RemoteValue evaluate(const RemoteCut& cut) = 0;
+  virtual RemoteValue evaluate(const RemoteTask& task) = 0;
 };
 std::unique_ptr<RootCuts> root_cuts(const Dataset& data, Control& control, std::size_t memory);
 
@@ -64,7 +72,7 @@ class RemoteProblem {
   RemoteProblem(Problem problem, std::size_t memory_limit);
   ~RemoteProblem();
   // Nothing where it was interrupted.
-  std::optional<RemoteValue> evaluate(const RemoteCut& cut, std::function<bool()> interrupted);
+  std::optional<RemoteValue> evaluate(const RemoteTask& task, std::function<bool()> interrupted);
 
  private:
   struct Made;

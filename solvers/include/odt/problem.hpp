@@ -106,9 +106,9 @@ class Control;
 struct Plan;
 
 // Where cuts of the root are evaluated by others: see elsewhere.hpp.
-struct RemoteCut;
+struct RemoteTask;
 struct Returned;
-using Elsewhere = std::function<Returned(const std::vector<RemoteCut>&, bool drop)>;
+using Elsewhere = std::function<Returned(const std::vector<RemoteTask>&, bool drop)>;
 
 // Rows on both sides of a cut, and the ranks beside it.
 struct PartedRows {

@@ -75,6 +75,8 @@ class Search {
   // Bounds are written down from here on, for a certificate.
   void keep(ProofLog* log) { log_ = log; }
   ProofLog* log() const { return log_; }
+  // Its own, unless it was told to use another.
+  Memory& memory() { return *memory_; }
   // From here on answers are remembered there; those in `common` are known too.
   void remember(Memory* memory, const Memory* common) {
     memory_ = memory;
