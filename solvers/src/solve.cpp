@@ -213,10 +213,13 @@ class Beside {
     constexpr std::uint64_t kMost = 100000000, kEachCell = 600;
     return p.depth >= 4 ? std::min<std::uint64_t>(kMost, kEachCell * p.rows * p.features) : 0;
   }
-  // At depth 5 and more little is proven at once.
+  // At depth 5 and more little is proven at once: at depth 5 on bit sets what takes no longer than
+  // the first turn of the other, whose work takes a quarter of the time.
   static std::uint64_t first_turn(const Problem& p, const Options& options) {
-    return p.depth >= 5 ? std::min(options.alone, static_cast<std::uint64_t>(kShort * kSlice))
-                        : options.alone;
+    if (p.depth < 5) return options.alone;
+    const auto least = static_cast<std::uint64_t>(kShort * kSlice);
+    return std::min(options.alone,
+                    p.depth == 5 && suits_bits(p, options) ? std::max(least, head(p) / 4) : least);
   }
 
   // The proof in the calling thread.
