@@ -348,3 +348,23 @@ def test_diagrams_of_a_shape_lose_as_little_as_all_of_them() -> None:
             assert found.bound == min(below, 10**6 if least is None else least), (seed, shape)
         seen["none" if least is None else "better" if least < losses.sum(axis=0).min() else ""] += 1
     assert seen["better"] > 50 * SCALE
+
+
+def test_rows_that_only_one_node_has_room_for_go_there() -> None:
+    """Of two nodes, the second parts its rows as those of the first one leave room."""
+    better = 0
+    for seed in range(scaled(3000, least=30)):
+        rng = np.random.default_rng(seed)
+        features, rows, labels = ((3, 14, 2), (3, 12, 4), (4, 12, 4))[seed % 3]
+        ranks = rng.integers(0, 3 + seed % 3 % 2, (features, rows)).astype(np.uint32)
+        losses = 1 - np.eye(labels, dtype=np.int64)[rng.integers(0, labels, rows)]
+        losses *= rng.integers(1, 4, (rows, 1))
+        least = Shapes(ranks, losses, [None] * features).diagrams((1, 2, 2))
+        assert least is not None, seed
+        for below in (10**6, least + 3, least + 1, least):
+            found = engine_of(ranks, losses).solve((1, 2, 2), below, NO_LIMITS)
+            assert found.complete, seed
+            assert found.value == (least if least < below else None), (seed, below)
+            assert found.bound == least, (seed, below)
+        better += 0 < least < losses.sum(axis=0).min()
+    assert better > 1000 * SCALE

@@ -193,9 +193,12 @@ class ShapeSearch : ShapeTrees<W> {
   // All cuts of a node, of `lines_`, that may pay, with these ends of its arcs.
   void search(std::size_t i, const Set& s, const std::vector<Set>& next, int left, int right,
               Loss rest, std::vector<Choice>& found) {
-    const Set into_left = left >= 0 && left < static_cast<int>(next.size()) ? next[left] : Set{};
-    const Set into_right =
-        right >= 0 && right < static_cast<int>(next.size()) ? next[right] : Set{};
+    Set into_left = left >= 0 && left < static_cast<int>(next.size()) ? next[left] : Set{};
+    Set into_right = right >= 0 && right < static_cast<int>(next.size()) ? next[right] : Set{};
+    ProbesThatPay& shares = shares_[std::min(i, shares_.size() - 1)];
+    if (left != kEnds && right != kEnds && shares.pays(s.count()) &&
+        !shares.told(share(i, s, rest, into_left, into_right)))
+      return;
     std::unordered_set<Set, HashRows<W>> seen;
     const std::size_t first = found.size();
     std::vector<char> closed(p_.features, 0);
@@ -229,6 +232,33 @@ class ShapeSearch : ShapeTrees<W> {
           found.push_back({bound, static_cast<int>(f), line.cut[c], left, right, goes});
       });
     }
+  }
+
+  // Rows of a node whose arcs lead to two nodes that hold `left` and `right` so far: those that
+  // only one of them has room for go there. Whether there is room for all.
+  bool share(std::size_t i, const Set& s, Loss rest, Set& left, Set& right) {
+    Loss by_left = trees(i + 1, left, below_ - 1 - rest);
+    if (rest + by_left >= below_) return false;
+    Loss by_right = trees(i + 1, right, below_ - 1 - rest - by_left);
+    if (rest + by_left + by_right >= below_) return false;
+    for (int w = 0; w < W; ++w)
+      for (std::uint64_t bits = s.word[w]; bits; bits &= bits - 1) {
+        Set row;
+        row.word[w] = bits & -bits;
+        const Loss l = trees(i + 1, left | row, below_ - 1 - rest - by_right);
+        const Loss r = trees(i + 1, right | row, below_ - 1 - rest - by_left);
+        const bool fits_left = rest + l + by_right < below_,
+                   fits_right = rest + by_left + r < below_;
+        if (!fits_left && !fits_right) return false;
+        if (!fits_left) {
+          right = right | row;
+          by_right = r;
+        } else if (!fits_right) {
+          left = left | row;
+          by_left = l;
+        }
+      }
+    return true;
   }
 
   // The features, of `lines_`, of which no cut pays whose left (or right) side ends, if the arc of
@@ -345,7 +375,7 @@ class ShapeSearch : ShapeTrees<W> {
   std::vector<std::vector<LayeredNode>> drawn_;
   std::vector<std::vector<int>> turn_;  // per layer, which node comes when
   std::vector<Line> lines_;             // of the node whose choices are looked for, by feature
-  std::array<ProbesThatPay, 8> probes_, ends_;  // by layer
+  std::array<ProbesThatPay, 8> probes_, ends_, shares_;  // by layer
 };
 
 template <int W>
