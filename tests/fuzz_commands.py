@@ -255,8 +255,8 @@ FILE_OPTIONS = {
 
 
 def commands() -> dict[str, Any]:
-    """The commands of `odt` by name."""
-    return dict(app.commands)
+    """The commands of `odt` by name, without the one that serves until it is stopped."""
+    return {name: command for name, command in app.commands.items() if name != "studio"}
 
 
 def drawn(rng: random.Random) -> list[str]:
@@ -321,7 +321,7 @@ def _arguments(data: bytes) -> list[str] | None:
         return None
     if any("\0" in one for one in found):  # no system hands such an argument to a program
         return None
-    if any(one.partition("=")[0] in LEFT_OUT for one in found):
+    if any(one.partition("=")[0] in LEFT_OUT for one in found) or found[:1] == ["studio"]:
         return None
     for option, values in FEW.items():
         for word, after in zip(found, [*found[1:], ""], strict=False):
