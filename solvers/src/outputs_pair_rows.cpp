@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <utility>
 
 #include "odt/lanes.hpp"
 #include "odt/outputs_pairs.hpp"
@@ -10,14 +9,22 @@
 namespace odt {
 namespace {
 
-// Rows lighter than this share of all rows together are too light for sums to tell them.
+// Rows lighter than this share of all rows together are too light for the sum of their weights to
+// tell them: then rows are counted. Without such rows, less than the second share is no row.
 constexpr double kLightest = 1e-9, kNothing = 1e-11;
+
+// Where rows are counted, the mean of leaves lighter than the first share is told as if they were
+// as heavy: they seem to lose more, by up to that weight times the square of their distance from
+// the mean of all rows. That is little beside the loss of all where light rows, if each weighed as
+// much as all do, would lose at most so many times that loss.
+constexpr double kFaint = 1e-13, kFarthest = 100;
 
 // Products of two weights are told up to this one.
 constexpr double kHeaviest = 1e100;
 
-// Means of rows lighter than this share are too rough for measures that are compared with bounds.
-constexpr double kLightestMeasured = 1e-6;
+// Means of rows lighter than this share are too rough for measures that are compared with bounds,
+// unless these weigh so much of all rows, and light rows lie near.
+constexpr double kLightestMeasured = 1e-6, kHeavyMeasure = 1e-3;
 
 // Sums of whole numbers are exact below this.
 constexpr double kWhole = 4503599627370496.0;
@@ -28,6 +35,22 @@ bool may_tell(const NumberMeasure& one, const OutputRows& data) {
   for (std::uint32_t row : data.used)
     if (!(data.of(row)[kWeight] > 0) && one.weight[row] != 0) return false;
   return one.kind == MeasuredLoss::squared || one.kind == MeasuredLoss::absolute;
+}
+
+// The most that a measure weighs a row, per unit of its weight.
+double largest_share(const NumberMeasure& one, const OutputRows& data) {
+  double share = 0;
+  for (std::uint32_t row : data.used)
+    if (const double weight = data.of(row)[kWeight]; weight > 0)
+      share = std::max(share, std::fabs(one.weight[row]) / weight);
+  return share;
+}
+
+// Whether a measure weighs so many rows that what the sums of all round is little beside it.
+bool weighs_many(const NumberMeasure& one, const OutputRows& data, double total) {
+  double weighed = 0;
+  for (std::uint32_t row : data.used) weighed += std::fabs(one.weight[row]);
+  return weighed >= kHeavyMeasure * largest_share(one, data) * total;
 }
 
 // Whether a loss is a difference between groups, of which tangents tell nothing.
@@ -78,22 +101,26 @@ std::vector<std::uint32_t> fewest_first(const OutputRows& data) {
 OutputPairs::OutputPairs(const OutputRows& data) : data_(data) {
   const NumberProblem& p = data.problem;
   if (p.loss != OutputLoss::squared || !data.free()) return;
-  double total = 0, lightest = kUnbounded;
-  bool weightless = false;
+  double total = 0, own = 0, lightest = kUnbounded, farthest = 0;
+  for (std::uint32_t row : data.used) {
+    total += data.of(row)[kWeight];
+    own += data.of(row)[kOwn];
+  }
+  bool counted = false;
   for (std::uint32_t row : data.used) {
     const double weight = data.of(row)[kWeight];
-    total += weight;
-    weightless = weightless || !(weight > 0);
-    if (weight > 0) lightest = std::min(lightest, weight);
+    counted = counted || !(weight > kLightest * total);
+    if (!(weight > 0)) continue;
+    lightest = std::min(lightest, weight);
+    if (!(weight > kLightestMeasured * total))
+      farthest = std::max(farthest, data.of(row)[kOwn] / weight);
   }
-  if (!(lightest > kLightest * total)) return;  // a side that seems to have no weight has some
+  const bool near = farthest * total <= kFarthest * own;
+  if (counted && !near) return;
   if (!(total < kHeaviest) || !(lightest > 1 / kHeaviest)) return;
-  fewest_ = kNothing * total;
-  heavy_ = 1e300 / total;
-  if (weightless) {
-    lightest_ = std::exchange(fewest_, 0.5);
-    heavy_ = 1e300;
-  }
+  fewest_ = counted ? 0.5 : kNothing * total;
+  heavy_ = counted ? 1e300 : 1e300 / total;
+  lightest_ = counted ? kFaint * total : 0;
   for (std::uint32_t f : fewest_first(data)) {
     const std::size_t before = columns_.size();
     add_columns(f);
@@ -102,13 +129,14 @@ OutputPairs::OutputPairs(const OutputRows& data) : data_(data) {
   }
   if (columns_.size() < 2) return;
   stride_ = (columns_.size() + kLanes - 1) / kLanes * kLanes;
-  find_sizes(weightless);
+  find_sizes(counted);
   free_parts_ = 1 + data.targets + counted_.size();
   const auto& measures = p.model.measures;
-  measured_ = !measures.empty() && measures.size() <= kMostMeasures &&
-              lightest > kLightestMeasured * total &&
-              std::all_of(measures.begin(), measures.end(),
-                          [&](const NumberMeasure& one) { return may_tell(one, data); });
+  measured_ = !measures.empty() && measures.size() <= kMostMeasures && lightest > 2 * lightest_ &&
+              std::all_of(measures.begin(), measures.end(), [&](const NumberMeasure& one) {
+                return may_tell(one, data) && (lightest > kLightestMeasured * total ||
+                                               (near && weighs_many(one, data, total)));
+              });
   parts_ = free_parts_;
   for (std::size_t m = 0; measured_ && m < measures.size(); ++m) {
     const bool absolute = measures[m].kind == MeasuredLoss::absolute;
@@ -158,7 +186,7 @@ bool OutputPairs::refused(const double* left, std::size_t column) const {
 
 // ---- what leaves must hold
 
-void OutputPairs::find_sizes(bool weightless) {
+void OutputPairs::find_sizes(bool counted) {
   const std::size_t first = 1 + data_.targets;
   if (data_.leaf_rows > 1) {
     const double one = data_.of(data_.used[0])[kWeight],
@@ -169,7 +197,7 @@ void OutputPairs::find_sizes(bool weightless) {
     uniform_.push_back({alike ? 0 : first, alike ? least * one : least});
     if (!alike) counted_.push_back(-1);
   }
-  if (weightless) {
+  if (counted) {
     counted_.assign(1, -1);
     rows_part_ = first;
   }
@@ -345,12 +373,8 @@ void OutputPairs::round_means() {
       if (weight > 0) farthest = std::max(farthest, sum / weight);
     }
     for (std::size_t m = 0; m < rounding_.size(); ++m) {
-      double share = 0;
-      for (std::uint32_t row : data_.used)
-        if (const double weight = data_.of(row)[kWeight]; weight > 0)
-          share = std::max(share, std::fabs(measures[m].weight[row]) / weight);
-      rounding_[m] += 1e-13 * total * share * std::fabs(measures[m].factor[t]) *
-                      (measures_[m].absolute ? 1 : 2 * farthest);
+      rounding_[m] += 1e-13 * total * largest_share(measures[m], data_) *
+                      std::fabs(measures[m].factor[t]) * (measures_[m].absolute ? 1 : 2 * farthest);
     }
   }
 }

@@ -151,7 +151,7 @@ class OutputPairs {
   double rule_sum(const std::vector<double>& all, std::size_t k) const { return all[sums_ + k]; }
 
  private:
-  void find_sizes(bool weightless);
+  void find_sizes(bool counted);
   bool find_conditions();
   void find_alike();
   void add_columns(std::uint32_t feature);
@@ -198,10 +198,10 @@ class OutputPairs {
   bool ready_ = false, measured_ = false, tangents_ = false;
   std::vector<Column> columns_;
   std::size_t stride_ = 0;
-  // A side has rows where a part is more than this: the weight, or their number if some have none.
+  // A side has rows where a part is more than this: the weight, or their number if some are light.
   std::size_t rows_part_ = 0;
   double fewest_ = 0, heavy_ = 0;
-  double lightest_ = 0;  // of sides that hold rows without weight alone
+  double lightest_ = 0;  // what sides weigh at least, if rows are counted
   // Numbers of a row: its weight, targets, what sizes count, those of measures (these are the parts
   // that are summed for pairs), own loss and that of measures, sums of the rules.
   std::size_t free_parts_ = 0, parts_ = 0, own_ = 0, sums_ = 0, entries_ = 0;
