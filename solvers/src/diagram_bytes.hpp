@@ -33,16 +33,20 @@ ODT_PAIR_TARGET inline Bytes bytes_at(const Bytes* table, Bytes rows) {
                                   _mm512_permutex2var_epi8(table[2], rows, table[3]));
 }
 
+// The least of 64 bytes without a sign.
+ODT_PAIR_TARGET inline int least_plain_byte(Bytes v) {
+  const __m256i half = _mm256_min_epu8(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));
+  __m128i least = _mm_min_epu8(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+  least = _mm_min_epu8(least, _mm_srli_epi16(least, 8));  // of two bytes, in the lower one
+  return _mm_cvtsi128_si32(_mm_minpos_epu16(least)) & 0xff;
+}
+
 ODT_PAIR_TARGET inline int least_byte(Bytes v) {
-  alignas(64) std::int8_t each[kByteLanes];
-  _mm512_store_si512(each, v);
-  return *std::min_element(each, each + kByteLanes);
+  return least_plain_byte(_mm512_xor_si512(v, all_bytes(0x80))) - 128;
 }
 
 ODT_PAIR_TARGET inline int most_byte(Bytes v) {
-  alignas(64) std::uint8_t each[kByteLanes];
-  _mm512_store_si512(each, v);
-  return *std::max_element(each, each + kByteLanes);
+  return 255 - least_plain_byte(_mm512_xor_si512(v, all_bytes(0xff)));
 }
 
 // The rows at the places of 64 features a block, and which of these have a cut behind a place.
