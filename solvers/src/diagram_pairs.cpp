@@ -60,6 +60,7 @@ bool PairLanes::split_rows(const LayeredProblem& p) {
         first = false;
         set_bit(is_, at);
         set_bit(of_[k], at);
+        label_[at] = static_cast<std::uint8_t>(k);
       }
     }
     if (base != 0) base_.emplace_back(r, base);
@@ -367,9 +368,7 @@ struct PairSearch {
     int most = -1, right = 0, of[PairLanes::kMostLabels] = {};
     for (int i = 0; i + 1 < n; ++i) {
       const int here = Up ? i : n - 1 - i, next = Up ? here + 1 : here - 1;
-      int k = 0;
-      while (!has_bit(lanes.of_[k], row[here])) ++k;
-      right = std::max(right, ++of[k]);
+      right = std::max(right, ++of[lanes.label_[row[here]]]);
       const int lost = i + 1 - right;
       if (lost >= best) break;
       if (cut[here] == cut[next]) continue;

@@ -77,6 +77,7 @@ class PairLanes {
   std::vector<std::pair<std::size_t, std::size_t>> more_;  // a row of the problem, and one more
   std::vector<std::size_t> origin_;                        // the row of the problem
   std::uint64_t is_[kWords] = {}, of_[kMostLabels][kWords] = {};  // the rows, and by label
+  std::uint8_t label_[kMostRows] = {};                            // of each row
   // By feature, kMostRows each: the row at a place, the place of a row, the cuts before a place.
   std::vector<std::uint8_t> row_, place_, cut_;
   // [(block * rows + place) * 64 + feature]: the row there, and the features with a cut behind it.
