@@ -253,6 +253,22 @@ def test_limits_of_leaves_and_features_that_must_be_used_hold() -> None:
     assert errors(found) < 0.5 * len(frame["y"])
 
 
+def test_few_leaves_in_a_deep_tree_are_not_worse_than_grown_ones() -> None:
+    found: list[Fraction] = []
+    grown: list[Fraction] = []
+    for seed in range(6):
+        text = "data frame target y tree depth <= 8, leaves <= 9 minimize errors"
+        core = normalize(parse(text).analyse(frame=hard(200, 6, seed)).rows)
+        for name, limits, told in (
+            ("exact", Limits(steps=40, seed=1), found),
+            ("greedy", Limits(), grown),
+        ):
+            model = back_end(name).solve(core, limits, None, None).model
+            assert model is not None
+            told.append(values_of(core, model)[0])
+    assert all(a <= b for a, b in zip(found, grown, strict=True)), (found, grown)
+
+
 def test_rules_on_paths_and_leaves_hold() -> None:
     frame = hard(seed=5)
     rules = " rule r: forall path: x0 before x1 rule s: forall leaf: size >= 20"

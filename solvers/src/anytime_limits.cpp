@@ -89,6 +89,52 @@ Grown::Ptr Prunings::made(const Node& node, int leaves, bool with, Loss price) c
   throw std::logic_error("a pruning is lost");
 }
 
+namespace {
+
+int levels_of(const Grown& tree) {
+  return tree.feature < 0 ? 0 : 1 + std::max(levels_of(*tree.left), levels_of(*tree.right));
+}
+
+}  // namespace
+
+// Few leaves lie near the root, where moves in a deep tree seldom begin and take long. So most
+// steps have no more room than the tree takes, or than so many leaves need. And moves from one tree
+// with few leaves soon end, so that half of the steps grow another.
+void Anytime::step_within(int leaves) {
+  const int depth = top_.depth;
+  if (leaves == 0 || leaves >= full_leaves(std::min(depth, 20)) ||
+      static_cast<std::size_t>(leaves) >= p_.rows || !best_)
+    return step();
+  if (dice_.real() < 0.75) {
+    int room = std::max(1, levels_of(*best_));
+    while (room < depth && (std::int64_t{1} << std::min(room, 40)) < leaves) ++room;
+    top_.depth = std::min(room, depth);
+  }
+  if (dice_.real() < 0.5)
+    grow_anew(leaves);
+  else
+    step();
+  top_.depth = depth;
+}
+
+// Another tree than the best, grown with some luck, pruned and polished.
+void Anytime::grow_anew(int leaves) {
+  View& root = *views_[0];
+  const std::size_t most = dice_.real() < 0.5 ? 0 : 2 * p_.features + 10;
+  const double noise = dice_.real() * 0.6;
+  const Grown::Ptr tree =
+      grow(root, top_, kInfinite,
+           {dice_.real() < 0.5 ? Impurity::gini : Impurity::entropy, most, noise});
+  if (!tree) return;
+  Grown::Ptr pruned = tree;
+  if (tree->leaves > leaves) {
+    const Prunings within(data_, *tree, leaves, false);
+    pruned = within.tree(within.best(price_), price_);
+  }
+  offer(polish(root, top_, pruned));
+  offer(tree);  // the price is learnt from the last
+}
+
 // Between the prices at which one leaf less and one leaf more than the limit would be best.
 void LimitedAnytime::learn(const std::vector<Loss>& losses) {
   const std::size_t k = static_cast<std::size_t>(most_);
@@ -160,7 +206,7 @@ void LimitedAnytime::run(int depth, Loss target, const SharedBest* others) {
       Loss value = best_value_;
       Plan plan;
       if (others && others->take(value, plan)) adopt(plan);
-      step();
+      step_within(most_);
     }
   }
 }

@@ -333,7 +333,7 @@ class Rounds {
     while (p_.base.depth > 0 && search.best() && !best_.done() &&
            (!prices_.any() || control_.work() < end)) {
       adopt_best(search);
-      search.step();
+      search.step_within(p_.base.leaves);
       share_turns();
     }
     if (!search.lightest().free_values.empty()) prices_.add(search.lightest());

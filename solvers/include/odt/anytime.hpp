@@ -59,6 +59,8 @@ class Anytime {
   void first_trees(Loss target, bool perfect = false);
   void look_ahead(std::size_t segments, std::size_t width, std::size_t most);
   void step();
+  // The same where a tree may have only so many leaves (0: any number).
+  void step_within(int leaves);
   // A tree to go on from, if it is better than the own one.
   void adopt(const Plan& plan);
   const Grown::Ptr& best() const { return best_; }
@@ -176,6 +178,7 @@ class Anytime {
   Grown::Ptr catch_up(View& view, const Place& at, Grown::Ptr tree, Loss value);
   static Grown::Ptr settled(const Grown& tree);
   Grown::Ptr exact_three(View& view, const Place& at, const Grown::Ptr& tree);
+  void grow_anew(int leaves);
   Grown::Ptr forced(View& view, const Place& at, const Grown::Ptr& tree);
   Grown::Ptr measure(View& view, const Place& at, const Plan& plan, int node);
   Cut shifted(View& view, std::size_t feature, std::uint32_t bound);
