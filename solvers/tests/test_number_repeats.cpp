@@ -15,9 +15,9 @@ using namespace odt_test;
 namespace {
 
 // Every tree within depth and leaves that keeps the rules on paths, levels and missing cells.
-class PathOracle {
+class RepeatsOracle {
  public:
-  explicit PathOracle(const NumberProblem& p) : p_(p) {}
+  explicit RepeatsOracle(const NumberProblem& p) : p_(p) {}
   // Of those that test `first` first, or of all (-1).
   double best(int first = -1) {
     const int leaves = p_.base.leaves > 0 ? p_.base.leaves : 1 << p_.base.depth;
@@ -156,7 +156,7 @@ NumberProblem repeated(Random& random) {
 }
 
 // A tree of one or two random splits that keeps the rules, if there is one.
-Tree some_tree(Random& random, const NumberProblem& p, const PathOracle& oracle) {
+Tree some_tree(Random& random, const NumberProblem& p, const RepeatsOracle& oracle) {
   const auto split = [&](int left, int right) {
     const std::size_t f =
         static_cast<std::size_t>(draw(random, 0, static_cast<int>(p.base.features) - 1));
@@ -184,7 +184,7 @@ CASE(repeated_cuts_against_all_trees) {
   int met = 0, started = 0;
   for (int trial = 0; trial < check::trials(6000); ++trial) {
     const NumberProblem p = repeated(random);
-    PathOracle oracle(p);
+    RepeatsOracle oracle(p);
     const unsigned all = (1u << p.base.rows) - 1;
     met += !NumberRepeats(p).none();
     NumberOptions o;
