@@ -6,6 +6,7 @@ import random
 import resource
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,13 @@ import pytest
 from random_cores import random_sample
 from scale import SCALE, scaled
 
+import odtdsl
 from odtdsl.backends.exact.lowering import ruled_features
-from odtdsl.problem.ir.families import admissible
+from odtdsl.problem.ir import filters
+from odtdsl.problem.ir.families import Family, admissible
 from odtdsl.problem.ir.filters import threshold_set
+from odtdsl.problem.ir.forms import SplitFilter
+from odtdsl.problem.ir.intervals import RealSet
 
 LEVELS, ROWS = 10_000, 20_000
 LIMIT = 2
@@ -55,6 +60,29 @@ def test_features_part_the_rows_as_their_tests_do() -> None:
         by_level += len(levels) > 1
     assert learned >= 100 * SCALE
     assert by_level >= 100 * SCALE
+
+
+def test_filters_of_other_columns_are_not_looked_at(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A rule by level has a filter for each column: to look at all of them for each is to square
+    them, 7 of 9 seconds with 4,000 columns."""
+    columns, looked = 200, 0
+
+    def counted(family: Family, rules: Iterable[SplitFilter], level: int) -> RealSet:
+        nonlocal looked
+        looked += len(rules := list(rules))
+        return threshold_set(family, rules, level)
+
+    monkeypatch.setattr(filters, "threshold_set", counted)
+    cells = np.random.default_rng(1).integers(0, 9, (40, columns))
+    names = [*(f"c{i}" for i in range(columns)), "y"]
+    lines = [",".join([*map(str, row), "ab"[int(row[5] > 4)]]) for row in cells]
+    (tmp_path / "f.csv").write_text("\n".join([",".join(names), *lines]))
+    rule = "rule rooted: forall split: if level = 0 then feature in {c1, c2}"
+    (tmp_path / "f.odt").write_text(f'data "f.csv" target y tree depth <= 1 minimize errors {rule}')
+    assert odtdsl.solve(odtdsl.load(tmp_path / "f.odt")).status == "optimal"
+    assert columns < looked < 30 * columns
 
 
 @pytest.mark.parametrize(

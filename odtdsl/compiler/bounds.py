@@ -21,7 +21,7 @@ from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.automata import Payments
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.families import LEFT_CODE, Family
-from odtdsl.problem.ir.filters import tests_at
+from odtdsl.problem.ir.filters import by_column, tests_at
 from odtdsl.problem.ir.forms import (
     Additive,
     Atom,
@@ -89,7 +89,7 @@ class ModelFacts:
     def __init__(
         self, frame: Frame, clauses: Sequence[Clause] = (), filters: Sequence[SplitFilter] = ()
     ) -> None:
-        self.frame, self.clauses, self.filters = frame, tuple(clauses), tuple(filters)
+        self.frame, self.clauses, self.filters = frame, tuple(clauses), by_column(filters)
         self.leaves = self.depth = max(1, frame.n_rows)
         self.closed: BoolArray = np.zeros(frame.n_columns, dtype=bool)
         self.blocks: IntArray = np.arange(frame.n_rows)
@@ -127,13 +127,13 @@ class ModelFacts:
 
     def _admitted(self) -> tuple[BoolArray, ...]:
         """Per family the tests that may stand at some level."""
-        named = [level for f in self.filters for level in f.levels or ()]
+        named = [level for here in self.filters.values() for f in here for level in f.levels or ()]
         levels = range(min(max(1, self.depth), max(named, default=-1) + 2))
         found = []
         for family in self.frame.families:
             flags = np.zeros(family.n_tests, dtype=bool)
             for level in levels:
-                flags |= tests_at(family, self.filters, level)
+                flags |= tests_at(family, self.filters.get(family.column, []), level)
             found.append(flags)
         return tuple(found)
 
@@ -175,7 +175,7 @@ class ModelFacts:
         for family in self.frame.families:
             if self.closed[family.column] or family.column in self._needy:
                 continue
-            if tests_at(family, self.filters, 0).any():
+            if tests_at(family, self.filters.get(family.column, []), 0).any():
                 return True
         return False
 

@@ -404,15 +404,16 @@ def closed_by_thresholds(
 
     Rules that refuse a column whole, and those that R106 tells, are left out.
     """
-    found: list[tuple[int, tuple[RuleDecl, ...]]] = []
+    of_column: dict[int, list[tuple[RuleDecl, SplitFilter]]] = {}
+    for one in said:
+        for each in one.forms.filters:
+            if each.allowed and each.levels is None:
+                of_column.setdefault(each.column, []).append((one.rule, each))
+    found: dict[int, tuple[RuleDecl, ...]] = {}
     for family in frame.families:
-        if family.kind != "threshold" or any(family.column == column for column, _ in found):
+        speaking = of_column.get(family.column, [])
+        if family.kind != "threshold" or family.column in found or not speaking:
             continue
-        speaking: list[tuple[RuleDecl, SplitFilter]] = []
-        for one in said:
-            for each in one.forms.filters:
-                if each.column == family.column and each.allowed and each.levels is None:
-                    speaking.append((one.rule, each))
         if not _admits(family, ()) or not _in_range(family, speaking):
             continue
         filters = [each for _, each in speaking]
@@ -424,8 +425,8 @@ def closed_by_thresholds(
                 filters = fewer
         kept = {id(each) for each in filters}
         names = dict.fromkeys(rule for rule, each in speaking if id(each) in kept)
-        found.append((family.column, tuple(names)))
-    return tuple(found)
+        found[family.column] = tuple(names)
+    return tuple(found.items())
 
 
 def _admits(family: Family, filters: Sequence[SplitFilter]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from odtdsl.base.kept import kept
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.families import LEFT_CODE, Family
-from odtdsl.problem.ir.filters import tests_at
+from odtdsl.problem.ir.filters import by_column, tests_at
 from odtdsl.problem.ir.forms import (
     Additive,
     Clause,
@@ -25,6 +25,7 @@ from odtdsl.problem.ir.forms import (
     Linear,
     LinearStage,
     Origin,
+    SplitFilter,
     demanded,
 )
 from odtdsl.problem.ir.intervals import FULL
@@ -88,15 +89,17 @@ def ruled_features(core: Core, depth: int) -> Features:
     """
     by_levels = any(rule.levels is not None for rule in core.filters)
     levels = range(max(1, depth) if by_levels else 1)
+    filters = by_column(core.filters)
     admitted: list[tuple[int, list[BoolArray] | None]] = []
     tests: list[tuple[int, int]] = []
     for index, family in enumerate(core.families):
-        if asks_nothing(core, family):
+        here = filters.get(family.column, [])
+        if asks_nothing(family, here):
             if family.n_tests:
                 admitted.append((index, None))
                 tests.append((index, -1))
             continue
-        each = [tests_at(family, core.filters, at) for at in levels]
+        each = [tests_at(family, here, at) for at in levels]
         asked = each[0] if len(each) == 1 else np.any(each, axis=0)
         if not asked.any():
             continue
@@ -142,11 +145,13 @@ def ruled_features(core: Core, depth: int) -> Features:
     )
 
 
-def asks_nothing(core: Core, family: Family) -> bool:
-    """Whether all thresholds of a column without missing cells may stand at all levels."""
+def asks_nothing(family: Family, filters: Sequence[SplitFilter]) -> bool:
+    """Whether all thresholds of a column without missing cells may stand at all levels.
+
+    `filters`: those of its column.
+    """
     numbers = family.kind == "threshold" and not family.whole and family.missing is None
-    asked = any(rule.column == family.column for rule in core.filters)
-    return numbers and family.domain is FULL and not asked
+    return numbers and family.domain is FULL and not filters
 
 
 _NOWHERE = np.zeros(2, dtype=bool)
@@ -283,7 +288,8 @@ def suits_counts(core: Core) -> bool:
     """
     if core.targets is not None or core.n_rows < 2**15 or deepest_of(core)[0] > 3:
         return False
-    tests = [int(tests_at(f, core.filters, 0).sum()) for f in core.families]
+    filters = by_column(core.filters)
+    tests = [int(tests_at(f, filters.get(f.column, []), 0).sum()) for f in core.families]
     return core.n_classes <= 8 and max(tests, default=0) < 32 and 0 < sum(tests) <= 600
 
 

@@ -34,7 +34,7 @@ from odtdsl.base.kept import kept
 from odtdsl.datasets.table import IntArray
 from odtdsl.problem.ir.automata import PathAtom, on_paths, rules_of_paths
 from odtdsl.problem.ir.expr import Scope
-from odtdsl.problem.ir.filters import tests_at
+from odtdsl.problem.ir.filters import by_column, tests_at
 from odtdsl.problem.ir.forms import (
     Clause,
     Core,
@@ -245,12 +245,12 @@ def tells_at_once(core: Core) -> bool:
     losses = [stage.loss for stage in core.objective if isinstance(stage, RegressionStage)]
     if any(loss.kind != "squared" for loss in losses) or feasible_set(core) is not None:
         return False
-    tests = sum(
-        family.n_tests
-        if asks_nothing(core, family)
-        else int(tests_at(family, core.filters, 0).sum())
-        for family in core.families
-    )
+    filters = by_column(core.filters)
+    tests = 0
+    for family in core.families:
+        here = filters.get(family.column, [])
+        free = asks_nothing(family, here)
+        tests += family.n_tests if free else int(tests_at(family, here, 0).sum())
     return tests <= MOST_TOLD and core.n_rows * tests <= MOST_TOLD_CELLS
 
 

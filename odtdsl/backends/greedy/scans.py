@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
-from odtdsl.problem.ir.filters import tests_at
+from odtdsl.problem.ir.filters import by_column, tests_at
 from odtdsl.problem.ir.forms import Core
 
 
@@ -82,8 +82,9 @@ class Scans:
     def allowed(self, level: int) -> BoolArray:
         """bool (n_tests,): the tests that candidates and rules admit at a level."""
         if level not in self._allowed:
+            filters = by_column(self.core.filters)
             masks = [
-                tests_at(family, self.core.filters, level)
+                tests_at(family, filters.get(family.column, []), level)
                 for family in self.core.families
                 if family.n_tests
             ]

@@ -25,7 +25,7 @@ from odtdsl.backends.milp.program import SKELETON, Affine, Numbers, Program, saf
 from odtdsl.backends.milp.skeleton import Perfect, place_tree, read_tree
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.families import Family
-from odtdsl.problem.ir.filters import tests_at
+from odtdsl.problem.ir.filters import by_column, tests_at
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawTree
 
@@ -58,9 +58,10 @@ class NodeTests:
 
 def tests_by_level(core: Core, depth: int) -> tuple[tuple[IntArray, ...], ...]:
     """The admissible tests per level and family, ascending."""
+    filters = by_column(core.filters)
     return tuple(
         tuple(
-            np.flatnonzero(tests_at(family, core.filters, level)).astype(np.int64)
+            np.flatnonzero(tests_at(family, filters.get(family.column, []), level)).astype(np.int64)
             for family in core.families
         )
         for level in range(depth)

@@ -12,6 +12,14 @@ from odtdsl.problem.ir.forms import SplitFilter
 from odtdsl.problem.ir.intervals import FULL, RealSet
 
 
+def by_column(filters: Iterable[SplitFilter]) -> dict[int, list[SplitFilter]]:
+    """The filters of each column that has some: there may be one per column, and thousands."""
+    found: dict[int, list[SplitFilter]] = {}
+    for rule in filters:
+        found.setdefault(rule.column, []).append(rule)
+    return found
+
+
 def threshold_set(family: Family, filters: Iterable[SplitFilter], level: int) -> RealSet:
     """The thresholds (for other kinds: all or none) that candidates and rules admit."""
     allowed = family.domain
