@@ -277,28 +277,28 @@ def _braced_arguments(f: Failure) -> Diagnostic | None:
     if opener is None or opener.text != "(":
         return None
     called = next((one for one in f.pieces if one.end == opener.start), None)
-    listed = _listed(f, f.at)
-    if called is None or called.kind != "NAME" or listed is None:
+    if called is None or called.kind != "NAME":
         return None
-    return f.error(
-        "S001",
-        f"`{called.text}` takes its arguments without `{f.found}` and `{_PAIRS[f.found]}`",
-        f"write `{listed.strip()}`",
-        span=f.span(f.at, f.at + len(listed) + 2),
-    )
+    return _braced(f, called.text, "arguments")
 
 
 def _braced_columns(f: Failure) -> Diagnostic | None:
     """`drop {age, bmi}`: a statement takes its columns one after the other."""
     if f.found not in ("{", "[") or f.last.text != f.keyword or "NAME" not in f.expected:
         return None
+    if f.keyword not in _LISTS:
+        return None
+    return _braced(f, f.keyword, "columns", f"{f.keyword} ")
+
+
+def _braced(f: Failure, word: str, what: str, before: str = "") -> Diagnostic | None:
     listed = _listed(f, f.at)
-    if f.keyword not in _LISTS or listed is None:
+    if listed is None:
         return None
     return f.error(
         "S001",
-        f"`{f.keyword}` takes its columns without `{f.found}` and `{_PAIRS[f.found]}`",
-        f"write `{f.keyword} {listed.strip()}`",
+        f"`{word}` takes its {what} without `{f.found}` and `{_PAIRS[f.found]}`",
+        f"write `{before}{listed.strip()}`",
         span=f.span(f.at, f.at + len(listed) + 2),
     )
 
