@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import combinations, islice
 from math import floor
 
 import numpy as np
@@ -29,8 +28,8 @@ from odtdsl.backends.exact.lowering import (
 )
 from odtdsl.backends.exact.path_states import TooManyStates
 from odtdsl.backends.exact.paths import Paths, clauses_of, path_measures, paths
+from odtdsl.backends.exact.refuted import hopeless
 from odtdsl.base import engine
-from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.frozen import dataclass
 from odtdsl.base.kept import kept
 from odtdsl.datasets.table import BoolArray, IntArray
@@ -56,9 +55,6 @@ from odtdsl.problem.ir.forms import (
 from odtdsl.problem.ir.problem import MAX_SEARCH_DEPTH, TreeSkeleton
 
 MOST_FACTS = 64
-
-MAX_COMPARED_CELLS = 20_000_000
-"""Rows, times classes, times pairs of bounds that are held against each other."""
 
 ModelLiteral = tuple[str, int, int]
 RowLiteral = tuple[list[int], int, int]
@@ -269,37 +265,6 @@ class Facts:
         return index
 
 
-def broken_by_every_leaf(clause: Clause) -> bool:
-    """Whether no rows and no label of theirs keep a clause: a leaf holds at least one row."""
-    return all(
-        isinstance(literal.atom, Linear)
-        and _least_of_a_leaf(literal.atom.measure) > literal.atom.at_most
-        for literal in clause.literals
-    )
-
-
-def _least_of_a_leaf(measure: Additive) -> int:
-    each = np.zeros((1, 1), dtype=np.int64)
-    for part in (measure.output, None if measure.rows is None else measure.rows[:, None]):
-        each = each if part is None else each + part
-    below = np.minimum(each, 0).sum(axis=0)
-    return measure.constant + int(np.where(below < 0, below, each.min(axis=0)).min())
-
-
-def _at_odds(one: Linear, other: Linear) -> bool:
-    """Whether two bounds ask for less than what rows alone make of the sum of their measures."""
-    try:
-        both = one.measure + other.measure
-    except OdtError:  # R301: the sum would not be exact
-        return False
-    if both.leaves or both.splits or both.columns is not None:
-        return False
-    least = constant_of(both) + (0 if both.output is None else int(both.output.min(axis=1).sum()))
-    most = Fraction(one.at_most, one.measure.denominator)
-    most += Fraction(other.at_most, other.measure.denominator)
-    return Fraction(least, both.denominator) > most
-
-
 class TooManyFacts(Exception):
     """Rules ask for more than 64 facts of the tree."""
 
@@ -370,19 +335,6 @@ class _Assembly:
         _, component, at_most = literals[0]
         low, _ = self.components.range_of(component, self.leaves, self.paths.delta, self.depth)
         return low > at_most
-
-    # ---- rules that rows alone put out of reach
-
-    def hopeless(self) -> bool:
-        """Whether every leaf breaks a rule, or two bounds ask more than any tree has of both."""
-        cells = self.core.n_rows * self.core.n_classes
-        alone = [
-            c.literals[0].atom for c in clauses_of(self.core, Scope.MODEL) if len(c.literals) == 1
-        ]
-        pairs = combinations((atom for atom in alone if isinstance(atom, Linear)), 2)
-        return any(map(broken_by_every_leaf, clauses_of(self.core, Scope.LEAF))) or any(
-            _at_odds(one, other) for one, other in islice(pairs, MAX_COMPARED_CELLS // cells)
-        )
 
     # ---- rules on rows of a leaf or split
 
@@ -479,7 +431,7 @@ class _Assembly:
 
     def build(self) -> Ruled:
         clauses = self.model_clauses()
-        self.possible = self.possible and not self.hopeless()
+        self.possible = self.possible and not hopeless(self.core)
         leaf = [self.row_clause(c, self.core.n_classes) for c in clauses_of(self.core, Scope.LEAF)]
         split = [self.row_clause(c, 1) for c in clauses_of(self.core, Scope.SPLIT)]
         stages = [

@@ -152,7 +152,7 @@ def _beyond_engine(core: Core) -> Iterator[str]:
 def _looked_for_in_vain(core: Core) -> Iterator[str]:
     """Rules that the search refutes by a look at the rows, and the checker by all trees."""
     from odtdsl.backends.exact.lowering import deepest_of
-    from odtdsl.backends.exact.ruled import broken_by_every_leaf
+    from odtdsl.backends.exact.refuted import broken_by_every_leaf
 
     if deepest_of(core)[0] <= 2:
         return
