@@ -68,6 +68,19 @@ rule r: leaves = 4"""
     assert [stage.value for stage in result.stages] == [0.75, 2, 1]
 
 
+@pytest.mark.parametrize("rule", ["mae <= 1", "uses(a)", "forall leaf: y <= 1"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_leaves_larger_than_the_table_have_no_tree(rule: str, loss: str) -> None:
+    frame = {"a": [0, 1], "y": [0, 1]}
+    text = f"""data frame
+target y: number
+tree depth <= 3
+minimize {loss}
+rule most: forall leaf: size >= 3
+rule r: {rule}"""
+    assert odtdsl.solve(text, using="exact", frame=frame).status == "infeasible"
+
+
 FAR: dict[str, list[float]] = {
     "a": [0, 0, 0, 0, 1],
     "b": [0, 0, 1, 1, 0],

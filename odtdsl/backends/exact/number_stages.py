@@ -70,7 +70,7 @@ class StagedSearch(RegressionSearch):
 
     def run(self) -> RawAnswer:
         """Search stage by stage until all are proven or a limit is met."""
-        if most_leaves(self.core, self.depth) < 1 or not self._possible():
+        if leaves_that_fit(self.core, self.depth) < 1 or not self._possible():
             return RawAnswer(status="infeasible")
         status, tree = "optimal", None
         outcomes: list[StageOutcome] = []
