@@ -347,6 +347,22 @@ def test_all_wrong_columns_are_named_at_once() -> None:
     assert [d.code for d in caught.value.diagnostics] == ["D134", "D106"]
 
 
+@pytest.mark.parametrize(
+    ("name", "spec", "shown"),
+    [("day", "drop day", "`drop day`"), ("my day", "drop `my day`", "`` drop `my day` ``")],
+)
+def test_dates_are_told_with_statements_on_their_column(name: str, spec: str, shown: str) -> None:
+    frame = pd.DataFrame({name: pd.to_datetime(["2024-01-01", "2024-01-02"]), "x": [1, 2]})
+    with pytest.raises(OdtError) as caught:
+        read_frame(frame)
+    assert caught.value.diagnostics[0].helps[0].endswith(f"leave it out: {shown}")
+    tree = odtdsl.OptimalTreeClassifier(max_depth=1)
+    with pytest.raises(OdtError) as caught:
+        tree.fit(frame, ["a", "b"])
+    assert f'spec="{spec}"' in caught.value.diagnostics[0].helps[0]
+    assert tree.set_params(spec=spec).fit(frame, ["a", "b"]).score(frame, ["a", "b"]) == 1
+
+
 ODD: list[list[Any]] = [
     [DAY, datetime.date(2024, 3, 2), None, DAY],
     [datetime.datetime(2024, 1, 2, 3), datetime.datetime(2024, 3, 2), None, DAY],

@@ -42,6 +42,14 @@ def row_place(row: int) -> str:
     return f"row {row} (counted from 0)"
 
 
+def about(statement: str, name: str) -> str:
+    """A statement with a column for its `NAME`, in a message; odd names stand in backticks."""
+    if name.isidentifier():
+        return f"`{statement.replace('NAME', name)}`"
+    quoted = "`" + name.replace("`", "``") + "`"
+    return f"`` {statement.replace('NAME', quoted)} ``"
+
+
 def number_of(text: str) -> float | None:
     """The number that a text writes, None if it writes none; NaN and infinities are numbers.
 

@@ -24,6 +24,7 @@ from odtdsl.datasets.cells import (
     HALF_PAIR,
     NO_MARKS,
     Marks,
+    about,
     all_columns,
     build_table,
     check_names,
@@ -40,11 +41,6 @@ from odtdsl.datasets.writing import number_text
 
 _FLOATS = (np.float16, np.float32, np.float64)
 """Floats that float64 holds: there are longer ones."""
-
-_TEMPORAL_HELP = (
-    "add `days {NAME}` to the data statement to read it as a number of days, or `parts {NAME}` for "
-    "year, month and weekday; or convert it, or leave it out: `drop NAME`"
-)
 
 
 def read_frame(
@@ -329,7 +325,15 @@ def _no_cell(name: str, row: int, value: Any) -> OdtError:
 
 def _dates(name: str, kind: str) -> OdtError:
     message = f"column `{name}` contains dates or times ({kind}), which splits cannot test"
-    return error("D134", message, helps=(_TEMPORAL_HELP,))
+    return error(
+        "D134",
+        message,
+        helps=(
+            f"add {about('days {NAME}', name)} to the data statement to read it as a number of "
+            f"days, or {about('parts {NAME}', name)} for year, month and weekday; or convert it, "
+            f"or leave it out: {about('drop NAME', name)}",
+        ),
+    )
 
 
 def _read_array(array: np.ndarray[Any, Any], name: str, marks: Marks) -> Table:

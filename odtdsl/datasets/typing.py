@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError, error, shortened
-from odtdsl.datasets.cells import mark_missing, number_of, reading, row_place
+from odtdsl.datasets.cells import about, mark_missing, number_of, reading, row_place
 from odtdsl.datasets.dataset import MISSING_CODE, UNSEEN_CODE, Column, ColumnType, Kind, Value
 from odtdsl.datasets.levels import as_levels, by_number, level_text, sorted_texts
 from odtdsl.datasets.numerals import Numerals
@@ -152,7 +152,10 @@ def _numbers(raw: RawColumn) -> FloatArray:
         f"column `{raw.name}` is declared a number, but {row_place(raw.place(row))} contains "
         f"`{shortened(text)}`",
         notes=(f"{len(wrong)} of {len(texts)} cells are not finite numbers: {listed}",),
-        helps=(*helps, f"{'otherwise ' if helps else ''}write `feature {raw.name}: category`"),
+        helps=(
+            *helps,
+            f"{'otherwise ' if helps else ''}write {about('feature NAME: category', raw.name)}",
+        ),
     )
 
 
@@ -169,8 +172,8 @@ def _of_texts(raw: RawColumn, wrong: tuple[str, ...]) -> tuple[str, ...]:
     order = order_of(tuple(dict.fromkeys(wrong)))
     if order is None:
         return ()
-    written = f'days {{{raw.name}}}, dates "{order}"' if order else f"days {{{raw.name}}}"
-    return (f"to read the dates as days, add `{written}` to the data statement",)
+    written = about(f'days {{NAME}}, dates "{order}"' if order else "days {NAME}", raw.name)
+    return (f"to read the dates as days, add {written} to the data statement",)
 
 
 def _number(text: str, numerals: Numerals) -> float | None:
@@ -238,10 +241,10 @@ def _merged(raw: RawColumn, one: str, other: str) -> OdtError:
             "numbers are distinguished to about 16 digits",
         ),
         helps=(
-            f"if they are codes, write `feature {raw.name}: category`",
+            f"if they are codes, write {about('feature NAME: category', raw.name)}",
             (
-                f"if they name rows, write `id {raw.name}` in the data statement, or `drop "
-                f"{raw.name}`"
+                f"if they name rows, write {about('id NAME', raw.name)} in the data statement, or "
+                f"{about('drop NAME', raw.name)}"
             ),
             "if they are measurements, subtract a constant, or write fewer digits",
         ),
@@ -322,7 +325,10 @@ def _not_binary(name: str, levels: Sequence[Value]) -> OdtError:
     return error(
         "D143",
         f"column `{name}` is declared binary, but has {len(levels)} values: {listed}{more}",
-        helps=(f"write `feature {name}: category`, or declare the extra value missing with `na`",),
+        helps=(
+            f"write {about('feature NAME: category', name)}, "
+            "or declare the extra value missing with `na`",
+        ),
     )
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.base.numbers import counted
-from odtdsl.datasets.cells import number_of, reading
+from odtdsl.datasets.cells import about, number_of, reading
 from odtdsl.datasets.dataset import ColumnType, Value
 from odtdsl.datasets.frames import read_frame
 from odtdsl.datasets.levels import level_text
@@ -42,14 +42,11 @@ APART = (
     "if they are measurements: subtract a constant, or round them",
 )
 """What to do with numbers that float64 would merge: a rule cannot declare what `X` holds."""
-HELPS = {
-    "D106": ("if it marks a missing value: pass NaN instead, such as `X.replace(np.inf, np.nan)`",),
-    "D134": (
-        "convert it to a number before `fit` and `predict`, such as days since a date:"
-        ' `(column - pd.Timestamp("2020-01-01")).dt.days`; or leave it out: `spec="drop NAME"`',
-    ),
-}
-"""What to do with cells where a spec would say in its data statement how to read them."""
+_INFINITE = "if it marks a missing value: pass NaN instead, such as `X.replace(np.inf, np.nan)`"
+_TEMPORAL = (
+    "convert it to a number before `fit` and `predict`, such as days since a date:"
+    ' `(column - pd.Timestamp("2020-01-01")).dt.days`; or leave it out: '
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -161,8 +158,10 @@ def _raw(name: str, series: Any, dropped: Collection[str]) -> RawColumn:
         return read_frame({name: native}, dropped=dropped).columns[name]
     except OdtError as refused:
         # There is no data statement whose words could help.
+        dropped_so = about('spec="drop NAME"', name)
+        helps = {"D106": (_INFINITE,), "D134": (_TEMPORAL + dropped_so,)}
         raise OdtError(
-            replace(one, helps=HELPS.get(one.code, one.helps)) for one in refused.diagnostics
+            replace(one, helps=helps.get(one.code, one.helps)) for one in refused.diagnostics
         ) from None
 
 
