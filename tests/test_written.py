@@ -120,6 +120,44 @@ def test_a_class_label_that_is_missing(gap: object) -> None:
         OptimalTreeClassifier().fit([[1], [2], [3], [4]], y)
 
 
+@pytest.mark.parametrize(
+    ("cells", "said", "written"),
+    [
+        (["Yes", "yes", "no", "yes"], '"yes" and "Yes"', '"yes" for "Yes"'),
+        (["a b", "a  b", "ab", "c"], '"a  b" and "a b" and "ab"', '"a  b" for "a b" and "ab"'),
+        (["a\u00a0b", "A B", "c", "c"], '"A B" and "a\u00a0b"', '"A B" for "a\u00a0b"'),
+        (["STRASSE", "Straße", "Weg", "x"], '"STRASSE" and "Straße"', '"STRASSE" for "Straße"'),
+        (["Yes", "no", "maybe", "n o t"], "", ""),
+    ],
+)
+def test_categories_that_differ_in_capitals_or_blanks(
+    cells: list[str], said: str, written: str
+) -> None:
+    text = "data frame target y tree depth <= 1 minimize errors"
+
+    def told(cells: list[str], more: str = "") -> list[Diagnostic]:
+        frame = {"my x": cells, "z": cells, "y": ["a", "b"] * 10}
+        return [d for d in odtdsl.parse(text + more).check(frame=frame) if d.code == "D235"]
+
+    found = told(cells * 5)
+    assert len(found) == bool(said)
+    for one in found:
+        assert one.notes[:2] == (f"`my x`: {said}", f"`z`: {said}")
+        assert one.helps[0].endswith(f"in the data: {written}")
+        assert "feature `my x`, z: category" in one.helps[1]
+    assert not told(cells * 5, " feature `my x`, z: category")
+    assert not told(["".join(cell.split()).casefold() for cell in cells] * 5)
+
+
+def test_an_estimator_tells_of_categories_that_differ_in_capitals() -> None:
+    X = pd.DataFrame({"smoker": ["Yes", "yes", "no", "Yes"] * 5})
+    y = ["a", "b"] * 10
+    with pytest.warns(odtdsl.DataWarning, match='"Yes" and "yes"'):
+        OptimalTreeClassifier(max_depth=1).fit(X, y)
+    tree = OptimalTreeClassifier(max_depth=1, spec="feature smoker: category").fit(X, y)
+    assert not tree.result_.warnings
+
+
 CAPITALS = {
     "x": list(range(8)),
     "my sex": ["F", "f", "M", "M", "F", "F", "m", "M"],

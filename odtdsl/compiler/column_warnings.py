@@ -67,6 +67,7 @@ def _warn_of_kind(
 ) -> None:
     """Features that may not be meant as they are taken."""
     signed: dict[str, list[str]] = {}
+    spelled: dict[str, list[list[str]]] = {}
     seen = looking(ANALYSIS)
     for feature in features:
         column = rows.data.columns[feature.name]
@@ -79,6 +80,8 @@ def _warn_of_kind(
             continue
         if feature.type.kind == "category" and column.codes is not None:
             _texts(feature, column, statements, reporter)
+            if alike := _spelled_apart(feature, column):
+                spelled[feature.name] = alike
         elif column.numbers is not None and _names_rows(column):
             _name_of_rows(
                 feature.name,
@@ -91,6 +94,8 @@ def _warn_of_kind(
         # Numbers of Excel have no separator: those that are texts may have any.
         fractions = None if _is_excel(statements.data) else _with_fractions(rows)
         _signed_numbers(signed, fractions, statements, reporter)
+    if spelled:
+        _same_values(spelled, statements, reporter)
 
 
 def _is_excel(data: ast.Data | None) -> bool:
@@ -311,6 +316,43 @@ def _texts(
         test = coded(f"{name_text(feature.name)} == ...")
         note = f"each split tests for one value: {test}"
         _name_of_rows(feature.name, distinct, note, statements, reporter)
+
+
+def _spelled_apart(feature: FeatureDecl, column: Column) -> list[list[str]]:
+    """Texts of a category that are one but for capitals and blanks, the most frequent first."""
+    assert column.codes is not None, "a category has codes"
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(feature.type.levels))
+    found: dict[str, list[str]] = {}
+    for at in np.argsort(-counts, kind="stable").tolist():
+        level = feature.type.levels[at]
+        if counts[at] and isinstance(level, str):
+            found.setdefault("".join(level.split()).casefold(), []).append(level)
+    return [same for same in found.values() if len(same) > 1]
+
+
+def _same_values(
+    columns: Mapping[str, Sequence[Sequence[str]]], statements: Statements, reporter: Reporter
+) -> None:
+    """All columns whose values differ only in capitals or blanks."""
+    names = list(columns)
+    notes = []
+    for name, sets in list(columns.items())[:SHOWN]:
+        listed = ", ".join(" and ".join(map(_value, same)) for same in sets[:SHOWN])
+        more = f", and {len(sets) - SHOWN} more" if len(sets) > SHOWN else ""
+        notes.append(f"`{name}`: {listed}{more}")
+    usual, *others = columns[names[0]][0]
+    reporter.warn(
+        "D235",
+        f"{_listed(names)} {'has' if len(names) == 1 else 'have'} values that differ only in "
+        "capitals or blanks",
+        statements.data,
+        notes=(*notes, "each split tests for one of them alone"),
+        helps=(
+            "if they are one value, write them the same way in the data: "
+            f"{_value(usual)} for {' and '.join(map(_value, others))}",
+            f"if they are different values, write {coded(f'feature {_columns(names)}: category')}",
+        ),
+    )
 
 
 def _numbers_as_texts(

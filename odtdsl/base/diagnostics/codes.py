@@ -199,6 +199,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("D232", "a file without a column that could be predicted, or split on", ""),
     ("D233", "values that differ only in capitals, in different groups", ""),
     ("D234", "test rows that are the training rows", ""),
+    ("D235", "values of a category that differ only in capitals or blanks", ""),
     ("F301", "an output file that cannot be written", ""),
     ("F302", "the system could not read or write, for example because the disk is full", ""),
     ("F303", "an existing output file that odtdsl did not write", ""),
