@@ -71,6 +71,7 @@ ODT_INLINE void score_triples(const TripleRow& row, const Score& score_of) {
     LaneBits allowed;
     if constexpr (kRuled)
       std::memcpy(&allowed, lane_masks().of[row.allowed[j / kLanes]], sizeof allowed);
+#pragma GCC unroll 4
     for (int part = 0; part < 4; ++part) {
       const Lanes out_w = row.part_w[part] - in_w[part];
       in[part] = score_of(in_w[part], in_s[part]);

@@ -8,6 +8,7 @@
 #include "check.hpp"
 #include "odt/aligned.hpp"
 #include "odt/kernels.hpp"
+#include "odt/logs.hpp"
 #include "odt/masked_sums.hpp"
 #include "odt/outputs_pair_gains.hpp"
 #include "random_problem.hpp"
@@ -17,6 +18,13 @@ using odt_test::draw;
 using odt_test::Random;
 
 namespace {
+
+ODT_CLONES void gains_of_ratios(const double* s, const double* w, double* out) {
+  Lanes a, b;
+  load(a, s);
+  load(b, w);
+  store(gain_of_ratio<Lanes, LaneWords>(a, b), out);
+}
 
 std::vector<const Kernels*> variants() {
   std::vector<const Kernels*> all;
@@ -562,5 +570,37 @@ CASE(products_are_rounded_before_they_are_added) {
       expected += product;
     }
     CHECK(std::all_of(sums.begin(), sums.end(), [&](double sum) { return sum == expected; }));
+  }
+}
+
+// Near one, far from it, and where the power of two next to the ratio changes.
+CASE(logarithms_of_ratios) {
+  Random random(7);
+  const auto real = [&](double most) {
+    return std::uniform_real_distribution<double>(-most, most)(random);
+  };
+  for (int trial = 0; trial < check::trials(100000); ++trial) {
+    double s[kLanes], w[kLanes], gain[kLanes];
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      const double apart[] = {real(1e-9), real(1), real(300), 0, 0,
+                              (draw(random, -60, 60) + 0.5 + real(0.1)) * kLog2};
+      w[l] = std::exp(real(trial % 2 == 0 ? 1 : 300));
+      s[l] = w[l] * std::exp(apart[draw(random, 0, 5)]);
+      if (draw(random, 0, 9) == 0) s[l] = 0;
+      if (s[l] == 0 && draw(random, 0, 1) == 0) w[l] = 0;
+    }
+    gains_of_ratios(s, w, gain);
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      CHECK(gain[l] == gain_of_ratio(s[l], w[l]));
+      if (s[l] == 0) {
+        CHECK(gain[l] == 0);
+        continue;
+      }
+      const double change = (s[l] - w[l]) / w[l];
+      const double told = std::fabs(change) < 0.1 ? std::log1p(change) : std::log(s[l] / w[l]);
+      const double unit =
+          std::fabs(change) < 0.1 ? std::fabs(told) : std::max(kLog2, std::fabs(told));
+      CHECK(std::fabs(gain[l] / s[l] - told) <= 6e-16 * unit);
+    }
   }
 }

@@ -16,7 +16,7 @@ struct OfSquares {
 };
 struct OfCounts {
   ODT_INLINE Lanes operator()(const Lanes& w, const Lanes& s) const {
-    return gain_of_ratio<Lanes, LaneBits>(s, w);
+    return gain_of_ratio<Lanes, LaneWords>(s, w);
   }
 };
 // Those of a mask, -kNever in place of the others.

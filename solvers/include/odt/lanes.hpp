@@ -22,6 +22,7 @@ namespace odt {
 constexpr std::size_t kLanes = 8;
 using Lanes = double __attribute__((vector_size(64)));
 using LaneBits = std::int64_t __attribute__((vector_size(64)));
+using LaneWords = std::uint64_t __attribute__((vector_size(64)));
 
 // Always inlined, so that each clone of a caller has its own.
 #define ODT_INLINE inline __attribute__((always_inline))

@@ -9,13 +9,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "odt/logs.hpp"
 #include "odt/number_problem.hpp"
 #include "odt/row_path.hpp"
 
 namespace odt {
-
-// In place of no weight: the sum beside it is exactly 0.
-constexpr double kNoWeight = 1e-290;
 
 // Sums over points: weight, weight * target, weight * target^2; of counts, weight * target *
 // log(target) last. What sizes of leaves and splits count is beside them: rows, or some other sum.
