@@ -192,6 +192,24 @@ def test_what_one_worker_learns_the_others_know() -> None:
     assert shared.counters["depth_two"] < 1.02 * alone.counters["depth_two"]
 
 
+def test_a_worker_tells_no_more_of_a_long_cut_than_is_sent_on() -> None:
+    """Uncapped, the longest answer had 593 kB where what is sent on has 288."""
+    rows = noise(700, 3)
+    ranks, distinct = rank_columns(rows.drop(columns="y").to_numpy())
+    table = _engine.RankTable(ranks, distinct)
+    problem = _engine.ClassProblem(table, rows["y"].to_numpy(dtype=np.int32), 2, 5)
+    worker, told = _engine.RemoteProblem(problem), list[bytes]()
+
+    def evaluate(cuts: Any, drop: bool) -> tuple[int, list[tuple[int, bytes]]]:
+        first = len(told)
+        told.extend(answer for cut in cuts if (answer := worker.evaluate(cut)) is not None)
+        return 4, list(enumerate(told))[first:]
+
+    limits = _engine.Limits(method="sorted", beside=False)
+    assert _engine.solve(problem, limits, elsewhere=evaluate).status == "optimal"
+    assert 250_000 < max(map(len, told)) < 300_000
+
+
 def test_cuts_of_another_problem_or_version_are_refused() -> None:
     rng = np.random.default_rng(0)
     made = []

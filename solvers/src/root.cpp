@@ -296,14 +296,12 @@ class Root {
     if (!away.empty()) control_.options().elsewhere({}, true);
   }
 
-  // What the last answers tell: of as many as cuts may be away, so that most of it comes to all,
-  // and not more than is sent in little of a cut's time.
+  // What the last answers tell: of as many as cuts may be away, so that most of it comes to all.
   std::vector<Learnt> recent() const {
-    constexpr std::size_t kMost = 4000;
     std::vector<Learnt> all;
     for (const auto& one : learnt_)
       all.insert(all.end(), one.begin(),
-                 one.begin() + static_cast<long>(std::min(one.size(), kMost - all.size())));
+                 one.begin() + static_cast<long>(std::min(one.size(), Learnt::kMost - all.size())));
     return all;
   }
 

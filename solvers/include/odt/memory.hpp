@@ -9,6 +9,9 @@ namespace odt {
 
 // An answer that another process may know too, without its cuts: they are far larger.
 struct Learnt {
+  // As many go with a cut, either way: not more than is sent in little of a cut's time.
+  static constexpr std::size_t kMost = 4000;
+
   BoxCache::Box box;
   Loss load;  // what the rows can lose at most
   BoxCache::Answer answer;
@@ -23,7 +26,8 @@ struct Memory {
   void store(const BoxCache::Box& box, Loss load, const Outcome& out, KnownCuts&& cuts) {
     near.store(box, load, out.value, std::move(cuts));
     boxes.store(box, out);
-    if (learnt) learnt->push_back({box, load, BoxCache::answer_of(out)});
+    if (learnt && learnt->size() < Learnt::kMost)
+      learnt->push_back({box, load, BoxCache::answer_of(out)});
   }
 
   void learn(const Learnt& other) {
