@@ -238,6 +238,10 @@ void bind_limits(nb::module_& m) {
   nb::class_<Limits>(m, "Limits",
                      "When a search ends, and how it goes about.\n\n"
                      "memory_limit: bytes of tables. work_limit: visits of rows, 0 for any.\n"
+                     "isa: best, portable, avx2 or avx512, of the kernels of searches for classes; "
+                     "what chooses by\nitself, of numbers and diagrams, asks the variable "
+                     "ODTDSL_ISA, and loops that the compiler\nclones for several sets, which "
+                     "answer alike, are chosen as the module is loaded.\n"
                      "beside: the search for good trees runs beside a proof that takes longer than "
                      "`alone`,\nso many visits of rows. interrupted: asked now and then whether to "
                      "stop; Ctrl-C stops too.\n"
@@ -259,22 +263,28 @@ void bind_limits(nb::module_& m) {
           "alone"_a = nb::none(), "interrupted"_a = nb::none(), "certify"_a = false);
 }
 
-}  // namespace
-
-odt::Options options_of(const Limits& limits) {
-  odt::Options o;
+template <class Options>
+Options common_of(const Limits& limits) {
+  Options o;
   o.time_limit = limits.time_limit.value_or(-1);
   o.work_limit = limits.work_limit;
-  o.absolute_gap = static_cast<odt::Loss>(limits.absolute_gap);
+  o.absolute_gap = static_cast<decltype(o.absolute_gap)>(limits.absolute_gap);
   o.relative_gap = limits.relative_gap;
   o.threads = limits.threads;
   o.memory_limit = limits.memory_limit.value_or(0);
-  o.isa = parse_isa(limits.isa);
-  o.method = parse_method(limits.method);
   o.seed = limits.seed;
   o.beside = limits.beside;
-  o.certify = limits.certify;
   if (limits.alone) o.alone = *limits.alone;
+  return o;
+}
+
+}  // namespace
+
+odt::Options options_of(const Limits& limits) {
+  auto o = common_of<odt::Options>(limits);
+  o.isa = parse_isa(limits.isa);
+  o.method = parse_method(limits.method);
+  o.certify = limits.certify;
   return o;
 }
 
@@ -282,17 +292,9 @@ odt::NumberOptions real_options_of(const Limits& limits) {
   const std::string& method = limits.method;
   if (method != "auto" && method != "prove" && method != "anytime")
     throw std::invalid_argument("method must be auto, prove or anytime");
-  odt::NumberOptions o;
-  o.time_limit = limits.time_limit.value_or(-1);
-  o.work_limit = limits.work_limit;
-  o.absolute_gap = limits.absolute_gap;
-  o.relative_gap = limits.relative_gap;
-  o.threads = limits.threads;
-  o.memory_limit = limits.memory_limit.value_or(0);
+  auto o = common_of<odt::NumberOptions>(limits);
   o.prove = method != "anytime";
   o.beside = method == "auto" && limits.beside;
-  o.seed = limits.seed;
-  if (limits.alone) o.alone = *limits.alone;
   return o;
 }
 
