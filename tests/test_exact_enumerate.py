@@ -228,6 +228,24 @@ def test_a_time_limit_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> N
     assert all(tree.audit.holds for tree in found.trees)
 
 
+def test_one_audit_that_waits_for_the_processor_does_not_end_a_list(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of the tree at each power of two; as long for all 512 would take 38 s, and the last was
+    asked alone."""
+    audits = 0
+
+    def held_up(tree: Tree, rows: Rows) -> Audit:
+        nonlocal audits
+        audits += 1
+        time.sleep(0.075 if audits == 10 else 0)
+        return audit(tree, rows)
+
+    monkeypatch.setattr(collected, "audit", held_up)
+    found = odtdsl.parse(MANY).alternatives(near="30 errors", most=600, within=30)
+    assert (len(found.trees), found.stopped) == (600, "most")
+
+
 def test_a_wider_tolerance_costs_no_more_until_there_are_enough() -> None:
     """All trees of a wide one are too many to be known before the first ones are told."""
     rng = random.Random(1)

@@ -48,7 +48,7 @@ Stopped = Literal["", "most", "time", "interrupted", "memory", "depth", "unprove
 STOPPED: dict[Stopped, str] = {
     "": "",
     "most": "there are more: raise `--most` to see them",
-    "time": "the time limit was reached",
+    "time": "no time was left for more trees",
     "interrupted": "interrupted",
     "memory": "the memory limit was reached",
     "depth": "deeper trees were not searched",

@@ -61,7 +61,7 @@ class Collected:
         from odtdsl.backends.exact.enumeration import merges
 
         self.core, self.rows, self.most = core, analysis.rows, most
-        self.deadline, self.audit_seconds = deadline, 0.0
+        self.deadline, self.audits = deadline, list[float]()  # seconds that some took
         self.told, self.n_told, self.value = told, 0, Fraction(0)
         self.missing = frozenset(
             core.columns[family.column] for family in core.families if family.missing is not None
@@ -86,7 +86,7 @@ class Collected:
         if before is None and len(self.known).bit_count() == 1:  # again at each power of two
             began = time.monotonic()
             self._audited(rank, raw)
-            self.audit_seconds = time.monotonic() - began
+            self.audits.append(time.monotonic() - began)
         return True
 
     def _tell_first(self) -> None:
@@ -107,8 +107,11 @@ class Collected:
 
     def must_end(self) -> bool:
         """Whether there is just the time left to audit what was found."""
-        needed = self.audit_seconds * len(self.known)
-        return self.deadline is not None and time.monotonic() + needed > self.deadline
+        if self.deadline is None:
+            return False
+        # One may take ten times as long as another where the machine has more to do.
+        needed = sum(self.audits) / max(1, len(self.audits)) * len(self.known)
+        return time.monotonic() + needed > self.deadline
 
     def trees(self) -> tuple[Alternative, ...]:
         """Audited, the best ones first."""
