@@ -108,6 +108,8 @@ def test_a_category_of_numerals_stays_a_category_in_every_fold() -> None:
         ["", "x"],
         ["nan", "None"],
         [" a", "a"],
+        [" >50K", " <=50K"],
+        ["a\n", "b"],
         [2**60, 2**60 + 1],
         [np.str_("é"), np.str_("e")],
     ],

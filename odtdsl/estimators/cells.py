@@ -381,13 +381,13 @@ def masks(cells: Cells) -> tuple[str, ...]:
 def labels_of(classes: Array) -> tuple[Value, ...]:
     """What the language calls the classes, each by its own value where that stays distinct.
 
-    Labels of one text, such as 1 and "1", and texts that would read as missing get made-up names.
+    Texts go without the blanks around them, as cells do. Labels of one text, such as 1 and "1", and
+    texts that would read as missing get made-up names.
     """
     values: list[Value] = []
     for label in classes.tolist():
-        values.append(
-            label if isinstance(label, int | float) and not isinstance(label, bool) else str(label)
-        )
+        number = isinstance(label, int | float) and not isinstance(label, bool)
+        values.append(label if number else str(label).strip())
     keys = [_key(value) for value in values]
     odd = len(set(keys)) < len(keys) or any(key in ("", None) for key in keys)
     return tuple(f"class {i}" for i in range(len(values))) if odd else tuple(values)
