@@ -308,6 +308,8 @@ def test_pickles_leave_the_training_rows_behind() -> None:
         assert again.result_.rows is None
         assert again.result_.objective == tree.result_.objective
         assert again.audit_.holds
+        with pytest.raises(odt.OdtError, match="training rows"):
+            again.result_.why(0)
     assert tree.result_.rows is not None
     rules = {"few": words.leaves <= 3, "model": odt.parse("rule a: depth <= 1")}
     copied = pickle.loads(pickle.dumps(clone(Tree(rules, groups={"big": words.col("x0") > 5}))))

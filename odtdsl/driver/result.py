@@ -225,13 +225,19 @@ class Result:
         Raises
         ------
         OdtError
-            U207: no such training row, class or feature, several rows, or no tree. U201 to
+            U207: no such training row, class or feature, several rows, no tree, or no rows. U201 to
             U204, D132 to D135: as `Tree.apply`.
         """
         if self.diagram is not None:
             raise error("U207", "`why` explains only trees, and the answer is a diagram")
-        if self.tree is None or self.rows is None:
+        if self.tree is None:
             raise error("U207", f"there is no tree to explain: the answer is {self.status}")
+        if self.rows is None:
+            raise error(
+                "U207",
+                "this result does not keep the training rows, which `why` needs",
+                helps=("ask before the estimator is pickled or copied, or fit again",),
+            )
         explain = method("Result.why")
         return cast(
             "Why", explain(self.tree, self.rows, row, to=to, frozen=frozen, audit=self.audit)
