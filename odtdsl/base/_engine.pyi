@@ -93,6 +93,9 @@ class Limits:
     When a search ends, and how it goes about.
 
     memory_limit: bytes of tables. work_limit: visits of rows, 0 for any.
+    isa: best, portable, avx2 or avx512, of the kernels of searches for classes; what chooses by
+    itself, of numbers and diagrams, asks the variable ODTDSL_ISA, and loops that the compiler
+    clones for several sets, which answer alike, are chosen as the module is loaded.
     beside: the search for good trees runs beside a proof that takes longer than `alone`,
     so many visits of rows. interrupted: asked now and then whether to stop; Ctrl-C stops too.
     certify: with a certificate of the bound, or multipliers under rules.
