@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import logging
 import signal
+import sys
 from collections.abc import Iterator
 from unittest.mock import patch
 
@@ -42,6 +44,20 @@ def few_starts(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("odtdsl.backends.greedy.diagrams.ATTEMPTS", 20)
         monkeypatch.setattr("odtdsl.backends.greedy.diagrams.PATIENCE", 5)
         monkeypatch.setattr("odtdsl.backends.greedy.backend.ATTEMPTS", 2)
+
+
+@pytest.fixture
+def pyomo_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pyomo must not take the process's own output: it gives up where a child or another thread of
+    the tests holds that, too, or where a busy machine keeps its readers waiting. And its log goes
+    to what was the error stream when it was imported, which the tests may have closed since.
+    """
+    from pyomo.common import tee
+
+    monkeypatch.setattr(tee, "OVERRIDE_CAPTURE_OUTPUT", tee.CaptureOutputMode.DISABLE)
+    for handler in logging.getLogger("pyomo").handlers:
+        if isinstance(handler, logging.StreamHandler):
+            monkeypatch.setattr(handler, "stream", sys.__stderr__)
 
 
 @pytest.fixture

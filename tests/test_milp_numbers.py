@@ -410,6 +410,7 @@ def test_survival_goes_to_a_file_and_back(tmp_path: Path) -> None:
         assert float(one.value or 0) == pytest.approx(float(best.value or 0))
 
 
+@pytest.mark.usefixtures("pyomo_streams")
 def test_the_pyomo_model_is_solved_and_read_back() -> None:
     import pyomo.environ as pyo
 

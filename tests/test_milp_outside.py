@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import subprocess
 import sys
@@ -227,20 +226,6 @@ def test_lines_of_programs_are_read(tmp_path: Path, interface: str, line: str, n
     for part in ("Welcome\n", line[:20], line[20:] + "\n", line + "\n"):
         printed.write(part)
     assert list(Hearer(tmp_path / "told").news()) == [news]
-
-
-@pytest.fixture
-def pyomo_streams(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pyomo must not take the process's own output: it gives up where a child or another thread of
-    the tests holds that, too, or where a busy machine keeps its readers waiting. And its log goes
-    to what was the error stream when it was imported, which the tests may have closed since.
-    """
-    from pyomo.common import tee
-
-    monkeypatch.setattr(tee, "OVERRIDE_CAPTURE_OUTPUT", tee.CaptureOutputMode.DISABLE)
-    for handler in logging.getLogger("pyomo").handlers:
-        if isinstance(handler, logging.StreamHandler):
-            monkeypatch.setattr(handler, "stream", sys.__stderr__)
 
 
 @pytest.mark.usefixtures("pyomo_streams")
