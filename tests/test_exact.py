@@ -18,7 +18,8 @@ from scale import SCALE, scaled
 import odtdsl
 from odtdsl.backends.base import Limits
 from odtdsl.backends.exact.backend import Exact
-from odtdsl.backends.exact.lowering import features, smallest_without_loss
+from odtdsl.backends.exact.features import features
+from odtdsl.backends.exact.lowering import smallest_without_loss
 from odtdsl.backends.exact.raw_trees import from_raw, to_raw
 from odtdsl.driver.choice import choose
 from odtdsl.problem.ir.evaluate import Evaluation, violations

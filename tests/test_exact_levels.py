@@ -15,7 +15,7 @@ from random_cores import random_sample
 from scale import SCALE, scaled
 
 import odtdsl
-from odtdsl.backends.exact.lowering import ruled_features
+from odtdsl.backends.exact.features import ruled_features
 from odtdsl.problem.ir import filters
 from odtdsl.problem.ir.families import Family, admissible
 from odtdsl.problem.ir.filters import threshold_set

@@ -19,7 +19,7 @@ import odtdsl
 from odtdsl.backends.base import Limits
 from odtdsl.backends.exact.backend import Exact
 from odtdsl.backends.exact.feature_space import Rule, Space, space
-from odtdsl.backends.exact.lowering import Features
+from odtdsl.backends.exact.features import Features
 from odtdsl.problem.ir.evaluate import children, goes_left, split_fault, violations
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.families import Family

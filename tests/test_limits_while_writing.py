@@ -267,7 +267,7 @@ def test_a_limit_that_reading_passes_leaves_a_tree(
 
 
 def test_rows_of_equal_ranks_are_of_one_kind() -> None:
-    from odtdsl.backends.exact.lowering import kinds_of_rows
+    from odtdsl.backends.exact.features import kinds_of_rows
 
     rng = np.random.default_rng(0)
     for _ in range(scaled(500)):

@@ -20,19 +20,16 @@ from odtdsl.backends.base import (
     by_tables,
     started,
 )
+from odtdsl.backends.exact.features import Features, features, merged, size_of
 from odtdsl.backends.exact.lowering import (
-    Features,
     Losses,
     any_tree_will_do,
     deepest_of,
     demands,
-    features,
     least,
     losses,
-    merged,
     most_leaves,
     objections,
-    size_of,
     smallest_without_loss,
     suits_counts,
 )

@@ -8,8 +8,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from odtdsl.backends.base import Limits, Objection, RawAnswer, Report
+from odtdsl.backends.exact.features import size_of
 from odtdsl.backends.exact.layered_diagrams import Layered, takes_rows
-from odtdsl.backends.exact.lowering import about_objective, size_of
+from odtdsl.backends.exact.lowering import about_objective
 from odtdsl.backends.exact.moves import PATIENCE, Moves
 from odtdsl.backends.exact.unrolled import TreeSolver, Unrolled, as_trees
 from odtdsl.backends.steps import Step

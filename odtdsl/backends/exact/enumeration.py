@@ -18,8 +18,9 @@ import numpy as np
 
 from odtdsl.backends.base import Limits, Objection
 from odtdsl.backends.decode import absent_rows, bin_test
+from odtdsl.backends.exact.features import Features
 from odtdsl.backends.exact.idle_splits import idle_splits_go
-from odtdsl.backends.exact.lowering import Features, deepest_of, demands, least, most_leaves
+from odtdsl.backends.exact.lowering import deepest_of, demands, least, most_leaves
 from odtdsl.backends.exact.raw_trees import to_raw
 from odtdsl.backends.exact.ruled import Ruled, assemble, ruled_objections
 from odtdsl.base import engine

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from odtdsl.backends.exact.lowering import Features
+from odtdsl.backends.exact.features import Features
 from odtdsl.base import engine
 from odtdsl.problem.ir.families import Family
 from odtdsl.problem.ir.filters import placing

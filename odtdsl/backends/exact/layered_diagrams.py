@@ -16,7 +16,7 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 
 from odtdsl.backends.decode_diagram import Draft, folded
-from odtdsl.backends.exact.lowering import kinds_of_rows
+from odtdsl.backends.exact.features import kinds_of_rows
 from odtdsl.backends.exact.raw_trees import raw_test
 from odtdsl.backends.exact.unrolled import Unrolled
 from odtdsl.base import engine

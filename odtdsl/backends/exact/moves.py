@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from odtdsl.backends.exact.features import Features, kinds_of_rows
 from odtdsl.backends.exact.layered_diagrams import Layers, diagram_of
-from odtdsl.backends.exact.lowering import Features, kinds_of_rows
 from odtdsl.backends.exact.raw_trees import to_raw
 from odtdsl.base import engine
 from odtdsl.problem.ir.families import Family, local_gap

@@ -13,15 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from odtdsl.backends.exact.components import clipped
-from odtdsl.backends.exact.lowering import (
-    Features,
-    asks_nothing,
-    deepest_of,
-    leaf_bound,
-    leaf_rows,
-    least_leaf_rows,
-    ruled_features,
-)
+from odtdsl.backends.exact.features import Features, asks_nothing, ruled_features
+from odtdsl.backends.exact.lowering import deepest_of, leaf_bound, leaf_rows, least_leaf_rows
 from odtdsl.backends.exact.paths import (
     NEVER,
     Paths,

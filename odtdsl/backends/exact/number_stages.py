@@ -12,7 +12,8 @@ from fractions import Fraction
 from math import lcm
 
 from odtdsl.backends.base import Limits, RawAnswer, Report, StageOutcome
-from odtdsl.backends.exact.lowering import leaves_that_fit, most_leaves, size_of
+from odtdsl.backends.exact.features import size_of
+from odtdsl.backends.exact.lowering import leaves_that_fit, most_leaves
 from odtdsl.backends.exact.number_model import TreeModel
 from odtdsl.backends.exact.number_rules import asks_tree, of_tree, tells_at_once
 from odtdsl.backends.exact.raw_trees import to_raw

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from odtdsl.backends.exact.lowering import Features, deepest_of, leaf_rows, least_leaf_rows
+from odtdsl.backends.exact.features import Features
+from odtdsl.backends.exact.lowering import deepest_of, leaf_rows, least_leaf_rows
 from odtdsl.backends.exact.path_states import TooManyStates
 from odtdsl.backends.exact.paths import NEVER, paths
 from odtdsl.problem.ir.automata import on_paths

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from odtdsl.backends.exact.lowering import Features
+from odtdsl.backends.exact.features import Features
 from odtdsl.base import engine
 from odtdsl.problem.ir.evaluate import Evaluation
 from odtdsl.problem.ir.families import local_gap

@@ -16,14 +16,8 @@ from functools import cached_property
 import numpy as np
 
 from odtdsl.backends.base import Limits, Objection, Progress, RawAnswer, Report, StageOutcome
-from odtdsl.backends.exact.lowering import (
-    features,
-    leaf_rows,
-    least_leaf_rows,
-    leaves_that_fit,
-    most_leaves,
-    size_of,
-)
+from odtdsl.backends.exact.features import features, size_of
+from odtdsl.backends.exact.lowering import leaf_rows, least_leaf_rows, leaves_that_fit, most_leaves
 from odtdsl.backends.exact.number_model import EXPRESSED, TooLong, TreeModel
 from odtdsl.backends.exact.number_rules import (
     asks_tree,

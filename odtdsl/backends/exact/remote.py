@@ -20,7 +20,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from odtdsl.backends.exact.lowering import Features
+from odtdsl.backends.exact.features import Features
 from odtdsl.base.cluster import Cluster
 from odtdsl.base.diagnostics.model import OdtError, error
 

@@ -11,7 +11,7 @@ from typing import Any
 from distributed import Worker, WorkerPlugin, get_worker
 from distributed.worker import thread_state
 
-from odtdsl.backends.exact.lowering import Features
+from odtdsl.backends.exact.features import Features
 from odtdsl.base import engine
 from odtdsl.base.diagnostics.model import error
 

@@ -19,13 +19,8 @@ from odtdsl.backends.exact.components import (
     empty_paths,
 )
 from odtdsl.backends.exact.feature_space import Rule, Space, space
-from odtdsl.backends.exact.lowering import (
-    MAX_LOSS_SUM,
-    Features,
-    constant_of,
-    most_leaves,
-    ruled_features,
-)
+from odtdsl.backends.exact.features import Features, ruled_features
+from odtdsl.backends.exact.lowering import MAX_LOSS_SUM, constant_of, most_leaves
 from odtdsl.backends.exact.path_states import TooManyStates
 from odtdsl.backends.exact.paths import Paths, clauses_of, path_measures, paths
 from odtdsl.backends.exact.refuted import hopeless

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from odtdsl.backends.base import Limits, Status
 from odtdsl.backends.exact.components import HUGE
-from odtdsl.backends.exact.lowering import Features, size_of
+from odtdsl.backends.exact.features import Features, size_of
 from odtdsl.backends.exact.packed import Packed
 from odtdsl.backends.exact.raw_trees import to_raw
 from odtdsl.backends.exact.ruled import Ruled, assemble

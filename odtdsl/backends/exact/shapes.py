@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from odtdsl.backends.exact.lowering import deepest_of, ruled_features
+from odtdsl.backends.exact.features import ruled_features
+from odtdsl.backends.exact.lowering import deepest_of
 from odtdsl.backends.exact.path_states import TooManyStates
 from odtdsl.backends.exact.paths import paths
 from odtdsl.problem.ir.expr import Scope

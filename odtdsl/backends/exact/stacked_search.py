@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import Protocol
 
 from odtdsl.backends.base import Limits, RawAnswer, Report, StageOutcome, Status
-from odtdsl.backends.exact.lowering import Features, deepest_of, most_leaves
+from odtdsl.backends.exact.features import Features
+from odtdsl.backends.exact.lowering import deepest_of, most_leaves
 from odtdsl.backends.exact.packed import Packed
 from odtdsl.backends.exact.raw_trees import from_raw, to_raw
 from odtdsl.backends.staged import SearchState

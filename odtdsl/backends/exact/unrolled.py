@@ -19,15 +19,8 @@ import numpy as np
 
 from odtdsl.backends.base import Limits, Progress, RawAnswer, Report, StageOutcome, Status
 from odtdsl.backends.decode_diagram import Draft, folded
-from odtdsl.backends.exact.lowering import (
-    Features,
-    features,
-    kinds_of_rows,
-    least,
-    losses,
-    merged,
-    size_of,
-)
+from odtdsl.backends.exact.features import Features, features, kinds_of_rows, merged, size_of
+from odtdsl.backends.exact.lowering import least, losses
 from odtdsl.backends.exact.raw_trees import to_raw
 from odtdsl.backends.exact.unrolled_rules import among_trees, in_leaves, unrolled_under_rules
 from odtdsl.base import engine

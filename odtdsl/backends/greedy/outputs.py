@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from odtdsl.backends.exact.lowering import features
+from odtdsl.backends.exact.features import features
 from odtdsl.backends.exact.raw_trees import to_raw
 from odtdsl.backends.greedy.regression import RegressionGrowth, Root, no_tests, table_of
 from odtdsl.backends.greedy.tables import Node

@@ -72,7 +72,7 @@ def uncovered(core: Core) -> tuple[str, ...]:
 
 def _uncovered(core: Core) -> Iterator[str]:
     from odtdsl.backends.exact.backend import asks_fronts
-    from odtdsl.backends.exact.lowering import features
+    from odtdsl.backends.exact.features import features
     from odtdsl.backends.exact.number_proof import without_numbers
     from odtdsl.problem.ir.problem import DiagramSkeleton
 
@@ -179,7 +179,8 @@ def _too_much(
     core: Core, what: str, least_depth: int | None = None, fast: int = 1
 ) -> Iterator[str]:
     """What the checker, which searches here by itself, would take too long for."""
-    from odtdsl.backends.exact.lowering import deepest_of, ruled_features
+    from odtdsl.backends.exact.features import ruled_features
+    from odtdsl.backends.exact.lowering import deepest_of
     from odtdsl.backends.exact.paths import paths
 
     depth, deeper = deepest_of(core)
