@@ -31,7 +31,8 @@ ODT_INLINE Value gain_of_ratio(const Value& s, const Value& weight) {
   // The power of two next to the ratio, 2048 too large, in the twelve highest bits. Without it, the
   // ratio lies between 2/3 and 3/2.
   const Bits power = count - exposure + (kHalfPower + kSign);
-  const Bits near_bits = count - (power & kPowerBits) + kSign, exponent_bits = (power >> 52) | kMagic;
+  const Bits near_bits = count - (power & kPowerBits) + kSign,
+             exponent_bits = (power >> 52) | kMagic;
   Value near, exponent;
   std::memcpy(&near, &near_bits, sizeof(Value));
   std::memcpy(&exponent, &exponent_bits, sizeof(Value));
