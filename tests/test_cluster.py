@@ -346,6 +346,10 @@ def test_limits_end_a_shared_search_and_its_tasks(client: Any) -> None:
     assert not any(client.processing().values())
 
 
+def test_a_task_that_begins_after_its_search_has_ended_does_nothing() -> None:
+    assert remote_worker.evaluate("a search that has ended", b"") is None
+
+
 def test_the_scheduler_that_dies_leaves_the_best_tree() -> None:
     from distributed import Client, LocalCluster
 

@@ -60,7 +60,9 @@ def evaluate(token: str, cut: bytes) -> bytes | None:
     with _lock:
         held = _held.get(key)
         if held is None:
-            cells, arguments = _problems[token]
+            if (data := _problems.get(token)) is None:
+                return None  # the search has ended meanwhile
+            cells, arguments = data
             held = engine.RemoteProblem(engine.ClassProblem(cells.table(), **arguments))
             _held[key] = held
     tasks, name = get_worker().state.tasks, thread_state.key
