@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,16 @@ def drawn(rng: np.random.Generator) -> tuple[Any, Any, Any, int, dict[str, Any],
     return ranks, distinct, labels, classes, given, {**forced, "allowed": allowed}
 
 
+@contextmanager
+def parted(work: int) -> Iterator[None]:
+    """Workers give back what is left of an interval after 30 times so much work; 0: as ever."""
+    _engine.look_every(work)
+    try:
+        yield
+    finally:
+        _engine.look_every(0)
+
+
 @pytest.mark.parametrize("block", range(4))
 def test_cuts_may_come_back_late_twice_or_in_any_order(block: int) -> None:
     shared = 0
@@ -110,7 +121,8 @@ def test_cuts_may_come_back_late_twice_or_in_any_order(block: int) -> None:
         loss = loss_table(labels, classes, given["weights"], given["costs"])
         best = brute_force(ranks, loss, depth, **forced)
         workers = Disorder(seed, problem)
-        found = _engine.solve(problem, _engine.Limits(method="sorted"), elsewhere=workers)
+        with parted(int(rng.choice([0, 1, 2, 5, 20]))):
+            found = _engine.solve(problem, _engine.Limits(method="sorted"), elsewhere=workers)
         shared += workers.given > 0
         if best >= INFINITE:
             assert found.status == "infeasible", seed
@@ -138,7 +150,7 @@ def test_what_ends_an_exchange_ends_the_search_with_its_bound() -> None:
     problem = _engine.ClassProblem(_engine.RankTable(ranks, distinct), labels, 2, 4)
     best = _engine.solve(problem, _engine.Limits(method="sorted")).objective
     assert best is not None
-    worker, left = _engine.RemoteProblem(problem), [20]
+    worker, left = _engine.RemoteProblem(problem), [5]
     away: list[tuple[int, bytes]] = []
     given = [0]
 
@@ -185,7 +197,8 @@ def test_what_one_worker_learns_the_others_know() -> None:
             return 4, back
 
         limits = _engine.Limits(method="sorted", beside=False)
-        return _engine.solve(problem, limits, elsewhere=in_turn)
+        with parted(1):  # so that each cut is of its own
+            return _engine.solve(problem, limits, elsewhere=in_turn)
 
     alone, shared = solved(1), solved(3)
     assert (shared.objective, shared.bound) == (alone.objective, alone.bound)

@@ -46,11 +46,11 @@ class Reader {
   void end() const {
     if (at_ != text_.size()) refuse();
   }
-
- private:
   [[noreturn]] static void refuse() {
     throw std::invalid_argument("a cut of another version of the engine");
   }
+
+ private:
   const std::string& text_;
   std::size_t at_ = 0;
 };
@@ -60,27 +60,30 @@ class Reader {
 std::string packed(const RemoteTask& task) {
   std::string text;
   put(text, task.cut);
+  put(text, task.work);
   put_all(text, task.learnt);
   return text;
 }
 
 RemoteTask task_of(const std::string& text) {
   Reader reader(text);
-  RemoteTask task{reader.take<RemoteCut>(), reader.take_all<Learnt>()};
+  RemoteTask task{reader.take<RemoteCut>(), reader.take<std::uint64_t>(),
+                  reader.take_all<Learnt>()};
   reader.end();
   return task;
 }
 
 std::string packed(const RemoteValue& answer) {
-  const CutValue& value = answer.value;
+  const Rest& rest = answer.rest;
   std::string text;
-  for (const Loss bound : {value.left, value.right, value.any_left, value.any_right})
-    put(text, bound);
-  put(text, value.exact);
-  put(text, value.record);
+  put_all(text, rest.open);
+  put_all(text, rest.records);
+  put(text, rest.cut);
+  put(text, rest.better);
+  put(text, rest.value);
+  put_all(text, rest.plan.nodes);
   put(text, answer.counters);
   put(text, answer.work);
-  put_all(text, value.plan.nodes);
   put_all(text, answer.learnt);
   return text;
 }
@@ -88,16 +91,22 @@ std::string packed(const RemoteValue& answer) {
 RemoteValue value_of(const std::string& text) {
   Reader reader(text);
   RemoteValue answer;
-  CutValue& value = answer.value;
-  for (Loss* bound : {&value.left, &value.right, &value.any_left, &value.any_right})
-    *bound = reader.take<Loss>();
-  value.exact = reader.take<bool>();
-  value.record = reader.take<CutRecord>();
+  Rest& rest = answer.rest;
+  rest.open = reader.take_all<Interval>();
+  rest.records = reader.take_all<CutRecord>();
+  rest.cut = reader.take<BestCut>();
+  rest.better = reader.take<bool>();
+  rest.value = reader.take<Loss>();
+  rest.plan.nodes = reader.take_all<PlanNode>();
   answer.counters = reader.take<Counters>();
   answer.work = reader.take<std::uint64_t>();
-  value.plan.nodes = reader.take_all<PlanNode>();
   answer.learnt = reader.take_all<Learnt>();
   reader.end();
+  const auto records = static_cast<std::int32_t>(rest.records.size());
+  for (const Interval& part : rest.open)
+    for (const std::int32_t record : {part.low_record, part.high_record})
+      if (record < 0 || record >= records) Reader::refuse();
+  if (records < 2) Reader::refuse();
   return answer;
 }
 

@@ -246,12 +246,15 @@ class Root {
   template <class SetCutoff>
   void explore_elsewhere(Branch& node, Shape shape, const SetCutoff& set_cutoff, bool final) {
     using Task = Branch::Task;
-    // An answer is worth at most so much of this thread's turn: the search beside it is to have
-    // its own, but not to hold up what others wait for.
-    constexpr std::uint64_t kMostTurn = 2000000;
+    // An answer is worth a part of its work in turns of this thread: the search beside it is to
+    // have its own, but neither a processor that workers need nor the time of what they wait for.
+    constexpr std::uint64_t kPart = 32, kMostTurn = 2000000;
+    // Who evaluates a cut goes on with what it leaves open, for so many looks (some 10 ms): that a
+    // cut goes and comes takes as long. For more (some 100 ms) while other intervals wait: then
+    // nobody misses it.
+    const std::uint64_t look = Looks::work, at_least = 30 * look, at_most = 250 * look;
     std::map<std::uint64_t, Task> away;
     std::vector<RemoteTask> more;
-    std::size_t room = 1;
     const auto bound = [&] {
       Loss least = node.bound();
       for (const auto& [number, task] : away) least = std::min(least, node.bound(task));
@@ -264,32 +267,35 @@ class Root {
       if (least >= node.cutoff()) break;
       more.clear();
       Task task;
-      while (away.size() < room && node.next(task)) {
+      while (away.size() < room_ && node.next(task)) {
         more.push_back({{shape, task.feature, task.interval, node.record(task.interval.low_record),
                          node.record(task.interval.high_record), node.best(), node.cutoff(),
                          task.cut, task.division},
+                        at_least,
                         recent()});
         away.emplace(sent_++, task);
       }
+      if (node.waiting())
+        for (RemoteTask& one : more) one.work = at_most;
       if (away.empty()) break;
       Returned back = control_.options().elsewhere(more, false);
       if (back.over) {
         control_.stop();
         throw Stop{};
       }
-      room = std::max<std::size_t>(1, back.room);
+      room_ = std::max<std::size_t>(1, back.room);
       for (auto& [number, answer] : back.values) {
         const auto known = away.find(number);
         if (known == away.end()) continue;
-        if (node.merge(known->second, answer.value)) {
+        if (node.merge(known->second, answer.rest)) {
           improve(node.outcome());
           set_cutoff();
         }
         away.erase(known);
         learnt_.push_front(std::move(answer.learnt));
-        if (learnt_.size() > room) learnt_.resize(room);
+        if (learnt_.size() > room_) learnt_.resize(room_);
         searches_[0]->counters.add(answer.counters);
-        control_.poll(std::min(answer.work, kMostTurn));
+        control_.poll(std::min(answer.work / kPart, kMostTurn));
       }
       control_.check();
     }
@@ -319,6 +325,7 @@ class Root {
   std::int32_t last_logged_ = -1;
   std::vector<BestCut> best_cuts_;
   std::uint64_t sent_ = 0;                  // cuts that went elsewhere
+  std::size_t room_ = 1;                    // so many may be away
   std::deque<std::vector<Learnt>> learnt_;  // by answers from elsewhere, the last one first
   std::uint64_t risen_work_ = 0;            // of all steps that raised the bound
   RootAnswer answer_;

@@ -29,8 +29,13 @@ class RootCutsOf final : public RootCuts {
     around.high_record = 1;
     RemoteValue answer;
     search_.memory().learnt = &answer.learnt;
-    answer.value = node.evaluate(search_, {cut.feature, cut.cut, cut.division, around});
+    Branch::Task at{cut.feature, cut.cut, cut.division, around};
+    do {
+      CutValue value = node.evaluate(search_, at);
+      node.merge(at, value);
+    } while (Control::own_work() - began < task.work && node.next(at));
     search_.memory().learnt = nullptr;
+    answer.rest = node.rest(cut.feature);
     answer.counters = search_.counters;
     answer.work = Control::own_work() - began;
     return answer;

@@ -291,6 +291,8 @@ void Branch::begin(const Outcome& flat, Loss flat_bound, Loss any_bound, const H
 bool Branch::resume(const CutRecord& low, const CutRecord& high, int division) {
   set_weights();
   records_ = {low, high};
+  first_.assign(view_.features(), BestCut{});
+  best_cuts_.assign(view_.features(), BestCut{});
   divide();
   return division >= 0 && static_cast<std::size_t>(division) < divisions_.size();
 }
@@ -378,10 +380,9 @@ bool Branch::next(Task& task) {
 
 bool Branch::merge(const Task& task, CutValue& value) {
   const bool better = value.exact && value.left + value.right < best_;
-  BestCut& cut = best_cuts_[task.feature];
-  if (value.left + value.right < cut.value)
-    cut = {value.left + value.right,
-           {static_cast<int>(task.feature), view_.sorted(task.feature)[task.cut - 1] + 1u}};
+  met(task.feature,
+      {value.left + value.right,
+       {static_cast<int>(task.feature), view_.sorted(task.feature)[task.cut - 1] + 1u}});
   if (better) offer(value.left + value.right, value.plan);
   const int record = static_cast<int>(records_.size());
   records_.push_back(value.record);
@@ -392,6 +393,32 @@ bool Branch::merge(const Task& task, CutValue& value) {
   push(task.feature, task.division,
        {task.cut, i.high, std::max(i.low_left, value.any_left), value.right, i.high_left,
         i.high_right, record, i.high_record});
+  return better;
+}
+
+void Branch::met(std::size_t feature, const BestCut& cut) {
+  if (cut.value < best_cuts_[feature].value) best_cuts_[feature] = cut;
+}
+
+Rest Branch::rest(std::size_t feature) {
+  Rest rest{{}, std::move(records_), best_cuts_[feature], best_ < upper_, best_, plan_};
+  for (; !queue_.empty(); queue_.pop())
+    if (queue_.top().bound < cutoff()) rest.open.push_back(queue_.top().interval);
+  return rest;
+}
+
+bool Branch::merge(const Task& task, const Rest& rest) {
+  const bool better = rest.better && rest.value < best_;
+  met(task.feature, rest.cut);
+  if (better) offer(rest.value, rest.plan);
+  const int ends[2] = {task.interval.low_record, task.interval.high_record};
+  const int more = static_cast<int>(records_.size()) - 2;
+  records_.insert(records_.end(), rest.records.begin() + 2, rest.records.end());
+  for (Interval part : rest.open) {
+    for (int* record : {&part.low_record, &part.high_record})
+      *record = *record < 2 ? ends[*record] : *record + more;
+    push(task.feature, task.division, part);
+  }
   return better;
 }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -14,6 +16,12 @@ from distributed.worker import thread_state
 from odtdsl.backends.exact.features import Features
 from odtdsl.base import engine
 from odtdsl.base.diagnostics.model import error
+
+PAUSE, PATIENCE = 0.002, 5.0
+"""Seconds between looks at whether tasks that nobody wants have ended, and of all these looks."""
+
+RUNNING = ("executing", "cancelled")
+"""What Dask calls tasks that run, wanted and no longer so."""
 
 Data = tuple[Features, Mapping[str, Any]]
 """A problem as it travels: its table, and what else `engine.ClassProblem` takes, by name."""
@@ -46,8 +54,14 @@ class ProblemPlugin(WorkerPlugin):  # type: ignore[misc, unused-ignore]
         with _lock:
             _problems[self.token] = self.data
 
-    def teardown(self, worker: Worker) -> None:
-        """Let it go."""
+    async def teardown(self, worker: Worker) -> None:
+        """Let it go, once nothing runs on it: Dask warns of tasks in which it ends a worker."""
+        ends = time.monotonic() + PATIENCE
+        while time.monotonic() < ends and any(
+            str(key).startswith(self.token) and task.state in RUNNING
+            for key, task in worker.state.tasks.items()
+        ):
+            await asyncio.sleep(PAUSE)
         with _lock:
             _problems.pop(self.token, None)
             for key in [key for key in _held if key[0] == self.token]:

@@ -1,9 +1,10 @@
 // Cuts of the root that other processes evaluate, and how they travel.
 //
-// Whoever proves keeps the root's queue and its incumbent, and hands out cuts under the bound of
-// the moment. Every answer is true by itself, whenever it comes and whatever became of the
-// incumbent: a side's value is a lower bound or exact. So cuts may be lost, evaluated twice, or
-// merged in any order. Both ends are of one version, on processors of one byte order.
+// Whoever proves keeps the root's queue and its incumbent, and hands out intervals with a cut to
+// begin at, under the cutoff of the moment. An answer says which parts are still open under that
+// cutoff and what is known at their ends. Cutoffs only fall, so it is true whenever it comes and
+// whatever became of the incumbent: cuts may be lost, evaluated twice, or merged in any order. Both
+// ends are of one version, on processors of one byte order.
 #pragma once
 
 #include <cstdint>
@@ -30,16 +31,17 @@ struct RemoteCut {
 };
 
 struct RemoteValue {
-  CutValue value;
+  Rest rest;
   Counters counters;
   std::uint64_t work = 0;
   std::vector<Learnt> learnt;
 };
 
-// A cut, and what others have learnt of late: each has tables of its own, and who will evaluate the
-// cut is not known.
+// A cut, after how much work no further one of its interval is begun, and what others have learnt
+// of late: each has tables of its own, and who will evaluate the cut is not known.
 struct RemoteTask {
   RemoteCut cut;
+  std::uint64_t work;
   std::vector<Learnt> learnt;
 };
 

@@ -53,6 +53,17 @@ struct BestCut {
   Hint hint;
 };
 
+// What became of an interval that was searched for a while: its parts that are still open, and the
+// best cut that was met.
+struct Rest {
+  std::vector<Interval> open;
+  std::vector<CutRecord> records;  // of ends of the parts; the first two are of the interval's own
+  BestCut cut;
+  bool better = false;  // then the plan loses `value`, less than the best before
+  Loss value = 0;
+  Plan plan;
+};
+
 // Views and scratch of one thread.
 class Search {
  public:
@@ -135,9 +146,11 @@ class Branch {
   // first.
   void begin(const Outcome& flat, Loss flat_bound, Loss any_bound, const Hint* hints,
              int hint_count, const std::vector<BestCut>* cuts = nullptr);
-  // In place of `begin`, to evaluate one cut in an interval with these records. False if there is
-  // no such division.
+  // In place of `begin`, to evaluate cuts of one interval with these records, 0 and 1. False if
+  // there is no such division.
   bool resume(const CutRecord& low, const CutRecord& high, int division);
+  // What `merge` needs of it elsewhere; nothing is open here then.
+  Rest rest(std::size_t feature);
   // The next cut to evaluate, if any can still beat the incumbent.
   struct Task {
     std::size_t feature;
@@ -153,12 +166,16 @@ class Branch {
   }
   // True if the incumbent improved.
   bool merge(const Task& task, CutValue& value);
+  // The same for what others left of the task's interval, under a cutoff that was not below ours.
+  bool merge(const Task& task, const Rest& rest);
 
   Loss best() const { return best_; }
   // Lower bound on the node's loss from what is still open.
   Loss bound() const {
     return queue_.empty() ? cutoff() : std::max(lower_, std::min(cutoff(), queue_.top().bound));
   }
+  // Whether intervals are open that were not given to be evaluated.
+  bool waiting() const { return !queue_.empty(); }
   // Trees of at least this loss are of no interest: the incumbent's or, if a gap is allowed,
   // somewhat less.
   Loss cutoff() const { return std::min(best_, cutoff_); }
@@ -195,6 +212,7 @@ class Branch {
            FewLeaves::suits(view_, std::min(sides.left.leaves, sides.right.leaves));
   }
   void divide();
+  void met(std::size_t feature, const BestCut& cut);
   std::int32_t aligned(std::size_t feature, OpenCuts cuts) const;
   void push(std::size_t feature, int division, Interval interval);
 
