@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import os
+import pickle
 import random
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -524,6 +526,8 @@ def test_a_forest_predicts_what_the_rules_admit() -> None:
     assert np.allclose(plain, mean)
     again = odt.OutputConstrainedForestRegressor(rules, n_estimators=4, max_depth=3, random_state=0)
     assert np.array_equal(again.fit(x, y).predict(x), predicted)
+    for copied in (pickle.loads(pickle.dumps(made[True])), copy.deepcopy(made[True])):
+        assert np.array_equal(copied.predict(x), predicted)
 
 
 def test_relaxed_leaves_of_a_gap_and_a_grid_end() -> None:

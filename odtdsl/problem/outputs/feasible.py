@@ -47,6 +47,10 @@ class FeasibleSet:
         held = tuple(piece for piece in union.pieces if _holds_something(union, piece))
         self.union = replace(union, pieces=held)
 
+    def __getstate__(self) -> dict[str, OutputUnion]:
+        """Without the set in the engine, which is made again where it is asked for."""
+        return {"union": self.union}
+
     @cached_property
     def native(self) -> engine.OutputSpace:
         """The set in the engine; floats, projections and membership come from there."""
