@@ -62,8 +62,9 @@ def test_features_part_the_rows_as_their_tests_do() -> None:
     assert by_level >= 100 * SCALE
 
 
+@pytest.mark.parametrize("using", ["exact", "greedy"])
 def test_filters_of_other_columns_are_not_looked_at(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    using: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A rule by level has a filter for each column: to look at all of them for each is to square
     them, 7 of 9 seconds with 4,000 columns."""
@@ -81,7 +82,7 @@ def test_filters_of_other_columns_are_not_looked_at(
     (tmp_path / "f.csv").write_text("\n".join([",".join(names), *lines]))
     rule = "rule rooted: forall split: if level = 0 then feature in {c1, c2}"
     (tmp_path / "f.odt").write_text(f'data "f.csv" target y tree depth <= 1 minimize errors {rule}')
-    assert odtdsl.solve(odtdsl.load(tmp_path / "f.odt")).status == "optimal"
+    assert odtdsl.solve(odtdsl.load(tmp_path / "f.odt"), using=using).tree is not None
     assert columns < looked < 30 * columns
 
 

@@ -11,7 +11,7 @@ from odtdsl.base import engine
 from odtdsl.datasets.table import BoolArray, IntArray
 from odtdsl.problem.ir.evaluate import goes_left
 from odtdsl.problem.ir.expr import Scope
-from odtdsl.problem.ir.filters import tests_at
+from odtdsl.problem.ir.filters import by_column, tests_at
 from odtdsl.problem.ir.forms import Core, Depth, Linear, Link, demanded
 from odtdsl.problem.ir.problem import DiagramSkeleton
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit, RawTree
@@ -193,8 +193,9 @@ def _scanner(core: Core) -> engine.SplitScan:
 def _running_counts(core: Core, level: int) -> IntArray:
     together = [(link.first, link.second) for link in demanded(core.clauses, Link)]
     counts: list[IntArray] = []
+    filters = by_column(core.filters)
     for family in core.families:
-        mask = tests_at(family, core.filters, level).copy()
+        mask = tests_at(family, filters.get(family.column, []), level).copy()
         for i, j in together:
             low, high = sorted((int(family.codes[i]), int(family.codes[j])))
             if family.kind == "threshold":
