@@ -201,8 +201,8 @@ def test_wrong_hazards_fail_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
     from odtdsl.tasks.survival import problem
 
     def late(*columns: FloatArray) -> Any:
-        at, risk, came = true(*columns)
-        return at, risk + 1, came
+        at, where, risk, came = true(*columns)
+        return at, where, risk + 1, came
 
     true = problem._steps
     monkeypatch.setattr(problem, "_steps", late)

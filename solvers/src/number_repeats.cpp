@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "odt/lanes.hpp"
 #include "odt/number_finish.hpp"
 #include "odt/row_path.hpp"
 
@@ -15,6 +16,14 @@ template <class T>
 void add_asked(std::string& to, const std::vector<T>& from, std::size_t at, std::size_t step) {
   for (; at < from.size(); at += step)
     to.append(reinterpret_cast<const char*>(&from[at]), sizeof from[at]);
+}
+
+// The exclusive or of the hashes of rows of rank 1, where there is none but 0.
+ODT_CLONES std::uint64_t hash_of_ones(const std::uint32_t* rank, const std::uint64_t* hash,
+                                      std::size_t rows) {
+  std::uint64_t found = 0;
+  for (std::size_t i = 0; i < rows; ++i) found ^= hash[i] & (0 - std::uint64_t{rank[i]});
+  return found;
 }
 
 // Per column of the rules a number: the same for those of which rules ask the same.
@@ -64,7 +73,10 @@ NumberRepeats::NumberRepeats(const NumberProblem& problem) : problem_(problem) {
       continue;
     left.assign(p.distinct[f] + 1, 0);
     const std::uint32_t* rank = p.ranks(f);
-    for (std::size_t i = 0; i < p.rows; ++i) left[rank[i] + 1] ^= hash[i];
+    if (p.distinct[f] == 2)
+      left[1] = all ^ hash_of_ones(rank, hash.data(), p.rows);
+    else
+      for (std::size_t i = 0; i < p.rows; ++i) left[rank[i] + 1] ^= hash[i];
     for (std::uint32_t bound = 1; bound < p.distinct[f]; ++bound) {
       left[bound] ^= left[bound - 1];
       if (counts[f][bound] == counts[f][bound - 1]) continue;

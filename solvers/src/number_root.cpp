@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "odt/number_repeats.hpp"
+#include "odt/ranks.hpp"
 
 namespace odt {
 
@@ -89,7 +90,7 @@ NumberResult NumberRoot::run() {
       const bool bounded = bound(true);
       if (finder_) finder_->look_ahead();
       control_.check();
-      if (o_.prove && grows() && NumberBeside::suits(o_, goal_.depth))
+      if (o_.prove && grows() && NumberBeside::suits(o_, goal_.depth) && !beside_.outlives(work()))
         beside_.start([this] {
           if (!finder_) begin_beside();
           return improve();
@@ -158,8 +159,7 @@ void check(const NumberProblem& p) {
   for (double w : p.weight)
     demand(w >= 0 && w <= 1e60, "a weight is negative, not finite or too large");
   for (std::size_t f = 0; f < p.base.features; ++f)
-    for (std::size_t i = 0; i < p.base.rows; ++i)
-      demand(p.base.ranks(f)[i] < p.base.distinct[f], "a rank is out of range");
+    demand(all_below(p.base.ranks(f), p.base.rows, p.base.distinct[f]), "a rank is out of range");
   check(p.rules, p.base);
   check(p.model, p);
 }

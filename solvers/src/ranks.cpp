@@ -138,6 +138,12 @@ bool all_finite(const double* numbers, std::size_t count) {
   return sum == 0;
 }
 
+bool all_below(const std::uint32_t* numbers, std::size_t count, std::uint32_t most) {
+  bool above = false;
+  for (std::size_t i = 0; i < count; ++i) above |= numbers[i] >= most;
+  return !above;
+}
+
 std::optional<std::vector<std::size_t>> few_words(const std::uint32_t* cells, std::size_t count,
                                                   std::size_t width, std::size_t most,
                                                   std::int64_t* places) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <unordered_map>
 
 #include "odt/logs.hpp"
 
@@ -31,17 +30,12 @@ double weighted_mean(const NumberProblem& p, const std::vector<std::uint32_t>& r
 
 }  // namespace
 
-void RegressionData::make_cells(const std::vector<std::uint32_t>& rows) {
-  const Problem& p = problem.base;
-  cell.assign(p.features, {});
-  bound.assign(p.features, {});
-  for (std::size_t f = 0; f < p.features; ++f) {
-    const std::vector<std::uint32_t> counts = p.cuts_below(f);
-    for (std::uint32_t r = 1; r < counts.size(); ++r)
-      if (counts[r] > counts[r - 1]) bound[f].push_back(r);
-    cell[f].resize(rows.size());
-    const std::uint32_t* ranks = p.ranks(f);
-    for (std::size_t k = 0; k < rows.size(); ++k) cell[f][k] = counts[ranks[rows[k]]];
+void RegressionData::make_cells(const std::vector<Rows>& below) {
+  cell.resize(below.size());
+  for (std::size_t f = 0; f < cell.size(); ++f) {
+    cell[f].resize(points);
+    const std::uint32_t* ranks = problem.base.ranks(f);
+    for (std::size_t k = 0; k < points; ++k) cell[f][k] = below[f][ranks[row[k]]];
   }
 }
 
@@ -77,45 +71,73 @@ void RegressionData::make_tests() {
   bound = std::move(bounds);
 }
 
-// Groups of equal rows, each by its positions in `cell`, in the order of their first rows.
-void RegressionData::merge(std::size_t rows,
-                           std::vector<std::vector<std::uint32_t>>& groups) const {
+// Groups of rows that are equal in all cells, in the order of their first rows.
+RegressionData::Groups RegressionData::merge(const Rows& rows,
+                                             const std::vector<Rows>& below) const {
+  Groups groups;
+  const std::size_t n = rows.size();
   if (problem.absolute() || problem.sized()) {  // each row stands alone
-    groups.resize(rows);
-    for (std::uint32_t i = 0; i < rows; ++i) groups[i] = {i};
-    return;
+    groups.place.resize(n);
+    groups.from.resize(n + 1);
+    std::iota(groups.place.begin(), groups.place.end(), 0u);
+    std::iota(groups.from.begin(), groups.from.end(), 0u);
+    return groups;
   }
-  std::vector<std::uint64_t> mark(rows, 0);
-  for (const auto& column : cell)
-    for (std::size_t i = 0; i < rows; ++i) {
-      mark[i] = (mark[i] ^ column[i]) * 0x9e3779b97f4a7c15ULL;
-      mark[i] ^= mark[i] >> 29;
+  // Cells side by side in as few words as hold them.
+  std::vector<std::vector<std::uint64_t>> words;
+  int used = 64;
+  for (std::size_t f = 0; f < below.size(); ++f) {
+    const std::uint32_t last = problem.base.distinct[f] - 1, most = below[f][last];
+    int bits = 0;
+    while (most >> bits != 0) ++bits;
+    if (bits == 0) continue;
+    if (used + bits > 64) {
+      words.emplace_back(n, 0);
+      used = 0;
     }
-  const auto alike = [&](std::uint32_t a, std::uint32_t b) {
-    return std::all_of(cell.begin(), cell.end(),
-                       [&](const auto& column) { return column[a] == column[b]; });
-  };
-  std::unordered_multimap<std::uint64_t, std::size_t> known;
-  known.reserve(rows);
-  for (std::uint32_t i = 0; i < rows; ++i) {
-    std::size_t group = groups.size();
-    const auto range = known.equal_range(mark[i]);
-    for (auto at = range.first; at != range.second; ++at)
-      if (alike(groups[at->second][0], i)) group = at->second;
-    if (group == groups.size()) {
-      groups.emplace_back();
-      known.emplace(mark[i], group);
+    std::uint64_t* word = words.back().data();
+    const std::uint32_t *ranks = problem.base.ranks(f), *cells = below[f].data();
+    if (n == problem.base.rows && most == last) {  // cells are ranks
+      for (std::size_t i = 0; i < n; ++i) word[i] |= std::uint64_t{ranks[i]} << used;
+    } else {
+      for (std::size_t i = 0; i < n; ++i) word[i] |= std::uint64_t{cells[ranks[rows[i]]]} << used;
     }
-    groups[group].push_back(i);
+    used += bits;
   }
+  int bits = 4;
+  while (n >> (bits - 1) != 0) ++bits;
+  constexpr std::uint32_t kNone = ~0u;
+  std::vector<std::uint32_t> known(std::size_t{1} << bits, kNone), group(n), first, size;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    std::uint64_t mark = 0;
+    for (const auto& word : words) mark = (mark ^ mark >> 29 ^ word[i]) * 0x9e3779b97f4a7c15ULL;
+    const auto alike = [&](std::uint32_t other) {
+      return std::all_of(words.begin(), words.end(),
+                         [&](const auto& word) { return word[i] == word[other]; });
+    };
+    std::size_t at = mark >> (64 - bits);
+    while (known[at] != kNone && !alike(first[known[at]])) at = (at + 1) & (known.size() - 1);
+    if (known[at] == kNone) {
+      known[at] = static_cast<std::uint32_t>(first.size());
+      first.push_back(i);
+      size.push_back(0);
+    }
+    group[i] = known[at];
+    ++size[group[i]];
+  }
+  groups.from.resize(first.size() + 1);
+  std::partial_sum(size.begin(), size.end(), groups.from.begin() + 1);
+  groups.place.resize(n);
+  std::vector<std::uint32_t> next(groups.from.begin(), groups.from.end() - 1);
+  for (std::uint32_t i = 0; i < n; ++i) groups.place[next[group[i]]++] = i;
+  return groups;
 }
 
 double RegressionData::weight(std::uint32_t i, double unit) const {
   return problem.weight.empty() ? 1.0 : round_to(problem.weight[i], unit);
 }
 
-void RegressionData::make_points(const std::vector<std::uint32_t>& rows,
-                                 const std::vector<std::vector<std::uint32_t>>& groups,
+void RegressionData::make_points(const Rows& rows, const Groups& groups,
                                  double weight_unit) {
   const NumberProblem& p = problem;
   const double mean = weighted_mean(p, rows);
@@ -155,8 +177,7 @@ void RegressionData::make_points(const std::vector<std::uint32_t>& rows,
 // Half the deviance of a leaf is the sum of q less s log(s / w). In units in which the mean of all
 // is 1, so that logarithms are small. Where a weight is a hazard, its target may be events by that
 // hazard: rounded before they are multiplied, a tiny weight would change the events.
-void RegressionData::make_counts(const std::vector<std::uint32_t>& rows,
-                                 const std::vector<std::vector<std::uint32_t>>& groups) {
+void RegressionData::make_counts(const Rows& rows, const Groups& groups) {
   const double found = weighted_mean(problem, rows), mean = found > 0 ? found : 1;
   points = groups.size();
   point.resize(points);
@@ -192,8 +213,7 @@ void RegressionData::make_counts(const std::vector<std::uint32_t>& rows,
 
 // What sizes count. Where only leaves without rows are refused, or where rows weigh one each,
 // weights say it as well.
-void RegressionData::count(const std::vector<std::uint32_t>& rows,
-                           const std::vector<std::vector<std::uint32_t>>& groups) {
+void RegressionData::count(const Rows& rows, const Groups& groups) {
   const NumberRules& r = problem.rules;
   const auto value = [&](std::uint32_t row) {
     return r.sums == 0 ? Loss{-1} : r.value[row * static_cast<std::size_t>(r.sums)];
@@ -224,26 +244,29 @@ void RegressionData::count(const std::vector<std::uint32_t>& rows,
 }
 
 RegressionData::RegressionData(const NumberProblem& p) : problem(p) {
-  std::vector<std::uint32_t> rows;
+  Rows rows;
   double weights = p.weight.empty() ? static_cast<double>(p.base.rows) : 0;
   for (double w : p.weight) weights += w;
   const double weight_unit = grain(weights);
   for (std::uint32_t i = 0; i < p.base.rows; ++i)
     if (p.rules.any_strict() || weight(i, weight_unit) > 0) rows.push_back(i);
-  make_cells(rows);
-  std::vector<std::vector<std::uint32_t>> groups;
-  merge(rows.size(), groups);
+  std::vector<Rows> below;
+  for (std::size_t f = 0; f < p.base.features; ++f) {
+    below.push_back(p.base.cuts_below(f));
+    bound.emplace_back();
+    for (std::uint32_t r = 1; r < below[f].size(); ++r)
+      if (below[f][r] > below[f][r - 1]) bound[f].push_back(r);
+  }
+  const Groups groups = merge(rows, below);
 
   if (p.poisson())
     make_counts(rows, groups);
   else
     make_points(rows, groups, weight_unit);
   count(rows, groups);
-  std::vector<std::vector<std::uint32_t>> cells(cell.size(), std::vector<std::uint32_t>(points));
-  for (std::size_t k = 0; k < points; ++k)
-    for (std::size_t f = 0; f < cell.size(); ++f) cells[f][k] = cell[f][groups[k][0]];
-  cell = std::move(cells);
-  for (const auto& group : groups) row.push_back(rows[group[0]]);
+  row.resize(points);
+  for (std::size_t k = 0; k < points; ++k) row[k] = rows[*groups[k].begin()];
+  make_cells(below);
   feature.resize(cell.size());
   std::iota(feature.begin(), feature.end(), 0u);
   make_tests();

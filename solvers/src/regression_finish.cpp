@@ -24,6 +24,7 @@ class Resolver {
       node.bound = view.bound(data_, static_cast<std::size_t>(pick.column), pick.cut);
     }
     if (node.feature < 0) return Plan::leaf();
+    if (!has_stump(plan, at)) return parted(plan, at, view.id);
     std::uint32_t cut = 0;
     const int column = view.find(data_, node.feature, node.bound, cut);
     if (column < 0)
@@ -51,6 +52,23 @@ class Resolver {
     if (at < 0) return true;
     const PlanNode& node = plan.nodes[static_cast<std::size_t>(at)];
     return node.feature < 0 && !node.stump;
+  }
+  static bool has_stump(const Plan& plan, int at) {
+    if (at < 0) return false;
+    const PlanNode& node = plan.nodes[static_cast<std::size_t>(at)];
+    return node.stump || (node.feature >= 0 &&
+                          (has_stump(plan, node.left) || has_stump(plan, node.right)));
+  }
+  // Of splits alone, those that part the points.
+  Plan parted(const Plan& plan, int at, const std::vector<std::uint32_t>& points) const {
+    if (is_leaf(plan, at)) return Plan::leaf();
+    const PlanNode& node = plan.nodes[static_cast<std::size_t>(at)];
+    std::vector<std::uint32_t> side[2];
+    for (std::uint32_t point : points) side[goes_below(point, node) ? 0 : 1].push_back(point);
+    if (side[0].empty()) return parted(plan, node.right, points);
+    if (side[1].empty()) return parted(plan, node.left, points);
+    return Plan::split(node.feature, node.bound, parted(plan, node.left, side[0]),
+                       parted(plan, node.right, side[1]));
   }
   bool goes_below(std::uint32_t point, const PlanNode& node) const {
     return data_.problem.base.ranks(static_cast<std::size_t>(node.feature))[data_.row[point]] <

@@ -49,6 +49,9 @@ class MeanScan : public RegressionScan {
   bool tells_three(const RegressionView& view) const override {
     return triples_ready_ && binary(view);
   }
+  std::uint64_t work_of_three(const RegressionView& view) const override {
+    return TripleSums::work(view);
+  }
   void depth_three(const RegressionView& view, int leaves, int state, ThreeLevels& best) override;
   double clusters(const RegressionView& view, int leaves, double enough, double hopeless) override;
 

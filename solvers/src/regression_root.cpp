@@ -16,6 +16,11 @@ class RegressionRoot : public NumberRoot {
   bool bound(bool soon) override;
   void prove() override;
   bool quick() override;
+  std::uint64_t work() override {
+    const RegressionScan& scan = lanes_[0]->scan();
+    const bool three = goal_.depth == 3 && scan.tells_three(view_);
+    return three ? scan.work_of_three(view_) : NumberRoot::work();
+  }
   std::unique_ptr<NumberRows> rows() override { return std::make_unique<NumberRows>(data_); }
   Counters counters() const override {
     Counters all;

@@ -86,10 +86,16 @@ RegressionSearch::Views& RegressionSearch::views_at(int level) {
 }
 
 Plan RegressionSearch::plan_of(const RegressionView& view, const Pick& pick) const {
-  const std::size_t k = static_cast<std::size_t>(pick.column);
-  return Plan::split(view.feature(data_, k), view.bound(data_, k, pick.cut),
-                     pick.stump[0] ? Plan::stump() : Plan::leaf(),
-                     pick.stump[1] ? Plan::stump() : Plan::leaf());
+  const auto split = [&](int column, std::uint32_t cut, const Plan& below, const Plan& beside) {
+    const std::size_t k = static_cast<std::size_t>(column);
+    return Plan::split(view.feature(data_, k), view.bound(data_, k, cut), below, beside);
+  };
+  const auto side = [&](std::size_t k) {
+    if (!pick.stump[k]) return Plan::leaf();
+    return pick.third[k] < 0 ? Plan::stump()
+                             : split(pick.third[k], 1, Plan::leaf(), Plan::leaf());
+  };
+  return split(pick.column, pick.cut, side(0), side(1));
 }
 
 Plan RegressionSearch::plan_of(const RegressionView& view, const ThreeLevels& found) const {

@@ -40,6 +40,13 @@ void RegressionView::make_root(const RegressionData& data) {
 // Makes the codes of a new column dense; a column with one code only is left out.
 void RegressionView::add_column(std::uint32_t column, const std::vector<std::uint32_t>& cell_of,
                                 std::uint32_t* codes) {
+  if (cell_of.size() == 2) {
+    const std::size_t ones = std::accumulate(codes, codes + points, std::size_t{0});
+    if (ones == 0 || ones == points) return;
+    columns.push_back({column, 2, cell_.size()});
+    cell_.insert(cell_.end(), cell_of.begin(), cell_of.end());
+    return;
+  }
   place_.assign(cell_of.size(), kAbsent);
   for (std::size_t i = 0; i < points; ++i) place_[codes[i]] = 0;
   const std::size_t cells = cell_.size();

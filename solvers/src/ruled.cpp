@@ -4,6 +4,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "odt/ranks.hpp"
 #include "odt/ruled_run.hpp"
 #include "odt/ruled_simplify.hpp"
 
@@ -50,8 +51,7 @@ void check(const RuledProblem& p) {
   for (const ObjectiveTerm& t : p.objective)
     demand(t.coefficient >= 0, "the objective has a coefficient below 0");
   for (std::size_t f = 0; f < p.base.features; ++f)
-    for (std::size_t i = 0; i < n; ++i)
-      demand(p.base.ranks(f)[i] < p.base.distinct[f], "a rank is out of range");
+    demand(all_below(p.base.ranks(f), p.base.rows, p.base.distinct[f]), "a rank is out of range");
 }
 
 namespace {

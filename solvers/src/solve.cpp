@@ -12,6 +12,7 @@
 #include "odt/dataset.hpp"
 #include "odt/finish.hpp"
 #include "odt/proof_log.hpp"
+#include "odt/ranks.hpp"
 #include "odt/root.hpp"
 #include "odt/smallest.hpp"
 
@@ -42,8 +43,7 @@ void check(const Problem& p) {
   for (int label : p.label) demand(label >= 0 && label < p.classes, "a label is not a class");
   for (Loss w : p.weight) demand(w >= 0, "a weight is negative");
   for (std::size_t f = 0; f < p.features; ++f)
-    for (std::size_t i = 0; i < p.rows; ++i)
-      demand(p.ranks(f)[i] < p.distinct[f], "a rank is out of range");
+    demand(all_below(p.ranks(f), p.rows, p.distinct[f]), "a rank is out of range");
 }
 
 // Bit sets pay for every pair of tests, sorted scans for every pair of features: measured on

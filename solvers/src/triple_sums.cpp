@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "odt/lane_scores.hpp"
+#include "odt/logs.hpp"
 #include "odt/masked_sums.hpp"
 
 namespace odt {
@@ -164,11 +165,15 @@ void TripleSums::prepare(const RegressionView& view) {
     const std::uint32_t* codes = view.codes(column_[k]);
     const std::uint32_t flip = turned_[column_[k]] ? 1 : 0;
     std::uint8_t* masks = masks_.data() + k / kLanes;
-    std::uint64_t* bits = bits_.data() + k * words_;
-    for (std::size_t i = 0; i < points_; ++i) {
-      const std::uint32_t bit = codes[i] ^ flip;
-      masks[i * blocks] |= static_cast<std::uint8_t>(bit << (k % kLanes));
-      bits[i / 64] |= std::uint64_t{bit} << (i % 64);
+    for (std::size_t w = 0; w < words_; ++w) {
+      std::uint64_t word = 0;
+      const std::size_t end = std::min(points_, 64 * (w + 1));
+      for (std::size_t i = 64 * w; i < end; ++i) {
+        const std::uint32_t bit = codes[i] ^ flip;
+        masks[i * blocks] |= static_cast<std::uint8_t>(bit << (k % kLanes));
+        word |= std::uint64_t{bit} << (i % 64);
+      }
+      bits_[k * words_ + w] = word;
     }
   }
   sums_.resize(2 * points_);
@@ -390,6 +395,50 @@ void TripleSums::gather(const RegressionData& data, const RegressionView& view, 
   }
 }
 
+// The last splits of the best tree, which are kept by their scores alone.
+void TripleSums::tell_thirds(const RegressionData& data, bool counts, ThreeLevels& best) {
+  std::vector<std::size_t> place(columns_);
+  for (std::size_t k = 0; k < columns_; ++k) place[column_[k]] = k;
+  // Points on the side with a code of a column.
+  const auto keep = [&](int column, std::size_t code, std::vector<std::uint64_t>& bits) {
+    const std::size_t k = place[static_cast<std::size_t>(column)];
+    const bool one = (code == 1) != (turned_[static_cast<std::size_t>(column)] != 0);
+    for (std::size_t w = 0; w < words_; ++w) {
+      const std::uint64_t ones = bits_[k * words_ + w];
+      bits[w] &= one ? ones : ~ones;
+    }
+  };
+  const auto score = [counts](double w, double s) {
+    return counts ? gain_of_ratio(s, w) : s * s / (w + kNoWeight);
+  };
+  for (std::size_t code = 0; code < 2; ++code) {
+    Pick& side = best.side[code];
+    for (std::size_t inner = 0; inner < 2; ++inner) {
+      if (side.column < 0 || !side.stump[inner]) continue;
+      std::vector<std::uint64_t> bits(words_, ~std::uint64_t{0});
+      if (points_ % 64 != 0) bits.back() = low_bits(points_ % 64);
+      keep(best.column, code, bits);
+      keep(side.column, inner, bits);
+      const std::size_t rows = list_bits(bits.data(), bits.data(), words_, rows_.data());
+      add_masked_two({sums_.data(), 2, masks_.data(), stride_ / kLanes, rows_.data(), rows}, 0,
+                     triple_w_.data(), triple_s_.data());
+      double w = 0, s = 0, most = -kNever;
+      for (std::size_t i = 0; i < rows; ++i) {
+        w += sums_[2 * rows_[i]];
+        s += sums_[2 * rows_[i] + 1];
+      }
+      for (std::size_t column = 0; column < columns_; ++column) {
+        const double one_w = triple_w_[place[column]], one_s = triple_s_[place[column]];
+        if (one_w < data.leaf_weight || w - one_w < data.leaf_weight) continue;
+        const double found = score(one_w, one_s) + score(w - one_w, s - one_s);
+        if (found <= most) continue;
+        most = found;
+        side.third[inner] = static_cast<int>(column);
+      }
+    }
+  }
+}
+
 void TripleSums::best_tree(const RegressionData& data, const RegressionView& view, bool counts,
                            int leaves, int state, Control& control, ThreeLevels& best) {
   prepare(view);
@@ -403,6 +452,7 @@ void TripleSums::best_tree(const RegressionData& data, const RegressionView& vie
     throw;
   }
   gather(data, view, most, state, best);
+  if (best.column >= 0 && kinds_ == 0 && !data.problem.sized()) tell_thirds(data, counts, best);
 }
 
 }  // namespace odt

@@ -99,11 +99,11 @@ def hazards(rows: Rows) -> FloatArray:
 
 def cumulative_hazards(times: FloatArray, events: FloatArray, weights: FloatArray) -> FloatArray:
     """As `hazards`, of times, events and weights of rows."""
-    at, risk, came = _steps(times, events, weights)
-    summed = np.cumsum(came / risk)
+    at, where, risk, came = _steps(times, events, weights)
+    steps = np.divide(came, risk, out=np.zeros(len(at)), where=risk > 0)
+    summed = np.cumsum(steps)
     least = min([1 / (len(times) + 1), *summed[summed > 0][:1]])
-    places = np.searchsorted(at, times, side="right")
-    found: FloatArray = np.maximum(np.append(0.0, summed)[places], least)
+    found: FloatArray = np.maximum(summed, least)[where]
     return found
 
 
@@ -112,19 +112,20 @@ def course(times: FloatArray, events: FloatArray, weights: FloatArray) -> Curve:
 
     Rows that weigh nothing are left out.
     """
-    steps = (column.tolist() for column in _steps(times, events, weights))
-    return tuple(zip(*steps, strict=True))
+    there = weights > 0
+    at, _, risk, came = _steps(times[there], events[there], weights[there])
+    return tuple(zip(at.tolist(), risk.tolist(), came.tolist(), strict=True))
 
 
 def _steps(
     times: FloatArray, events: FloatArray, weights: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    there = weights > 0
-    at, where = np.unique(times[there], return_inverse=True)
-    weight = np.bincount(where, weights[there], len(at))
-    came = np.bincount(where, weights[there] * events[there], len(at))
+) -> tuple[FloatArray, IntArray, FloatArray, FloatArray]:
+    """The times and which each row has; the weight at risk before each, that of its events."""
+    at, where = np.unique(times, return_inverse=True)
+    weight = np.bincount(where, weights, len(at))
+    came = np.bincount(where, weights * events, len(at))
     risk: FloatArray = np.cumsum(weight[::-1].astype(np.float64))[::-1]
-    return at, risk, np.minimum(came, risk)
+    return at, where, risk, np.minimum(came, risk)
 
 
 PART = SurvivalProblem()

@@ -34,6 +34,8 @@ class NumberRoot {
   virtual Counters counters() const = 0;
   // Whether trees are proven about as soon as grown.
   virtual bool quick() { return false; }
+  // Of the proof, as it is polled, at most.
+  virtual std::uint64_t work() { return ~std::uint64_t{0}; }
   // Whether the search for good trees helps a proof.
   virtual bool grows() const { return NumberBeside::grows(o_, p_.base.depth); }
   // Whether a tree keeps the rules that the search for good trees does not know; what it adds to

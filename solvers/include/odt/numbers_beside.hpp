@@ -79,6 +79,9 @@ class NumberBeside {
     return grows(options, depth) && depth >= 3;
   }
 
+  // Whether a proof of so much work is through before the other search has its first turn.
+  bool outlives(std::uint64_t work) const { return work < alone_; }
+
   // `improve` runs until Stop, or returns whether nothing is left to improve; else the proof goes
   // on alone.
   void start(std::function<bool()> improve) {

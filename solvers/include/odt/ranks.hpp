@@ -15,6 +15,9 @@ std::vector<double> ranked(const double* numbers, std::size_t count, std::int64_
 
 bool all_finite(const double* numbers, std::size_t count);
 
+// Whether all are below a number.
+bool all_below(const std::uint32_t* numbers, std::size_t count, std::uint32_t most);
+
 // The first cell of each different text, in their order; `places` gets the place of each cell's
 // text among them. A text has `width` characters. Nothing where more than `most` differ.
 std::optional<std::vector<std::size_t>> few_words(const std::uint32_t* cells, std::size_t count,

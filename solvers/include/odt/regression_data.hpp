@@ -69,16 +69,29 @@ struct RegressionData {
   }
 
  private:
-  void make_cells(const std::vector<std::uint32_t>& rows);
+  // Places in a list of rows, by groups that follow one another; rising in each.
+  struct Groups {
+    struct Group {
+      const std::uint32_t *first, *last;
+      const std::uint32_t* begin() const { return first; }
+      const std::uint32_t* end() const { return last; }
+    };
+    std::vector<std::uint32_t> place, from{0};
+    std::size_t size() const { return from.size() - 1; }
+    Group operator[](std::size_t k) const {
+      return {place.data() + from[k], place.data() + from[k + 1]};
+    }
+  };
+  using Rows = std::vector<std::uint32_t>;
+
+  // `below`: per feature and rank, the allowed cuts below it, which is its cell.
+  void make_cells(const std::vector<Rows>& below);
   void make_tests();
-  void make_points(const std::vector<std::uint32_t>& rows,
-                   const std::vector<std::vector<std::uint32_t>>& groups, double weight_unit);
-  void make_counts(const std::vector<std::uint32_t>& rows,
-                   const std::vector<std::vector<std::uint32_t>>& groups);
-  void count(const std::vector<std::uint32_t>& rows,
-             const std::vector<std::vector<std::uint32_t>>& groups);
+  void make_points(const Rows& rows, const Groups& groups, double weight_unit);
+  void make_counts(const Rows& rows, const Groups& groups);
+  void count(const Rows& rows, const Groups& groups);
   double weight(std::uint32_t row, double unit) const;
-  void merge(std::size_t rows, std::vector<std::vector<std::uint32_t>>& groups) const;
+  Groups merge(const Rows& rows, const std::vector<Rows>& below) const;
 };
 
 }  // namespace odt

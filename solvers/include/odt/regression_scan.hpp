@@ -19,6 +19,7 @@ struct Pick {
   int column = -1;
   std::uint32_t cut = 0;
   bool stump[2] = {false, false};  // depth two: below the cut, beside it
+  int third[2] = {-1, -1};         // columns of 0/1 of the stumps, where they are known
 };
 
 // A root and the tree of depth two on either side of it; -1 as the column of a side: a leaf.
@@ -87,6 +88,7 @@ class RegressionScan {
   // Whether trees of depth three can be told in one pass; if so, the best one with at most `leaves`
   // leaves if better than `best` is. What is found before a limit stays there.
   virtual bool tells_three(const RegressionView&) const { return false; }
+  virtual std::uint64_t work_of_three(const RegressionView&) const { return 0; }  // at most
   virtual void depth_three(const RegressionView&, int /*leaves*/, int /*state*/, ThreeLevels&) {}
   // Trees with at most `leaves` leaves lose no less than the best clustering of the targets alone.
   // A lower bound on that; the search for it may stop when it is `enough`, or when it is known to

@@ -19,6 +19,11 @@ namespace odt {
 
 class TripleSums {
  public:
+  // What is polled at most. A column's rarer value is that of half the points or fewer.
+  static std::uint64_t work(const RegressionView& view) {
+    const std::uint64_t columns = view.columns.size(), blocks = columns / kLanes + 1;
+    return columns * columns / 2 * (view.points / 64 + 1 + (view.points / 2 + 16) * blocks);
+  }
   // The best tree with at most `leaves` leaves, in `best` if it is better than that one. What is
   // found before a limit is there when `Stop` is thrown.
   void best_tree(const RegressionData& data, const RegressionView& view, bool counts, int leaves,
@@ -33,6 +38,7 @@ class TripleSums {
   void sum_pairs(bool counts, double lightest);
   void list_last(const RegressionData& data, const RegressionView& view, int state);
   void sum_triples(bool counts, double lightest, Control& control);
+  void tell_thirds(const RegressionData& data, bool counts, ThreeLevels& best);
   void gather(const RegressionData& data, const RegressionView& view, int leaves, int state,
               ThreeLevels& best) const;
   void offer_side(const RegressionData& data, const RegressionView& view, std::size_t root,
