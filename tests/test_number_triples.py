@@ -81,10 +81,15 @@ def least(
 
 
 def solved(
-    x: Array, y: Array, weights: Array, loss: str, limits: dict[str, Any]
+    x: Array,
+    y: Array,
+    weights: Array,
+    loss: str,
+    limits: dict[str, Any],
+    allowed: list[Array | None] | None = None,
 ) -> _engine.NumberAnswer:
     ranks, distinct = rank_columns(x)
-    table = _engine.RankTable(narrow(ranks), distinct)
+    table = _engine.RankTable(narrow(ranks), distinct, allowed)
     rules = _engine.NumberRules(  # sizes are asked for in one state, and not in the other
         table,
         column=[0] * x.shape[1],
@@ -166,3 +171,33 @@ def test_no_tree_loses_less_than_is_told_by_its_first_column(loss: str) -> None:
                 told += 1
                 assert bound == pytest.approx(true, rel=1e-6, abs=1e-6), (trial, column)
     assert told
+
+
+@pytest.mark.parametrize("loss", ["squared", "poisson"])
+def test_rows_that_no_allowed_cut_tells_apart_are_one(loss: str) -> None:
+    """Of more columns than a word has bits, too; rows of no weight stand beside them."""
+    rng = np.random.default_rng(45)
+    merged = 0
+    for trial in range(scaled(2000, least=100)):
+        n, m = int(rng.integers(2, 10)), int(rng.choice([1, 2, 4, 45]))
+        x = rng.integers(0, rng.integers(2, 7), (n, m))
+        y = rng.choice([rng.integers(0, 3, n) * 1.0, np.zeros(n), np.ones(n)])
+        weights = rng.choice([np.ones(n), rng.integers(0, 3, n) * 0.5])
+        weights[0] = 1
+        ranks, distinct = rank_columns(x)
+        allowed = [
+            None if rng.random() < 0.3 else rng.random(count) < rng.random() for count in distinct
+        ]
+        cells = np.column_stack(
+            [
+                rank if open_ is None else np.append(0, np.cumsum(open_))[rank]
+                for rank, open_ in zip(ranks, allowed, strict=True)
+            ]
+        )
+        limits = {"depth": 3, "max_leaves": None, "leaf_price": 0.0, "leaf_rows": 1}
+        found = solved(x, y, weights, loss, limits, allowed)
+        assert found.status == "optimal", trial
+        near = pytest.approx(least(cells, y, weights, loss, limits), rel=1e-9, abs=1e-8)
+        assert found.objective == near, trial
+        merged += len(np.unique(cells, axis=0)) < n
+    assert merged
