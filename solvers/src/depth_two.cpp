@@ -1,5 +1,7 @@
 #include "odt/depth_two.hpp"
 
+#include <utility>
+
 namespace odt {
 
 int DepthTwo::new_record() {
@@ -79,21 +81,31 @@ Loss DepthTwo::whole(View& view, Floors& floors, bool large, const Open& open, b
     scan_columns(view, mask, large, open, open, best, none);
   }
   for (std::size_t w = 0; w < view.words(); ++w) mask[w] = valid_bits(view.rows(), w);
-  for (std::size_t f : open.sorted) {
+  const auto visit = [&](std::size_t f, Loss& least, int& first) {
     if (!view.splittable(f)) {
       floors.left[f] = kInfinite;
-      continue;
+      return;
     }
-    const Loss before = best;
+    if (floors.left[f] >= least) return;
+    const Loss before = least;
     Loss floor = 0, ignored = 0;
     ends_[0] = ends_[1] = view.ends(f);
     if (large || must) set_ends(view, f, 0, mask, left_size_);
     if (must && may_cut(view, 0))
-      best = std::min<Loss>(best, leaf_left_);  // with one label on both sides
-    scan(view, f, mask, best, none, floor, ignored);
-    if (best < before) best_feature = static_cast<int>(f);
+      least = std::min<Loss>(least, leaf_left_);  // with one label on both sides
+    scan(view, f, mask, least, none, floor, ignored);
+    if (least < before) first = static_cast<int>(f);
     floors.left[f] = std::max(floors.left[f], floor);
+  };
+  if (rounds()) {
+    Loss least = best;
+    int first = -1;
+    rough_ = true;
+    for (std::size_t f : open.sorted) visit(f, least, first);
+    rough_ = false;
+    if (first >= 0) visit(static_cast<std::size_t>(first), best, best_feature);
   }
+  for (std::size_t f : open.sorted) visit(f, best, best_feature);
   return best;
 }
 
@@ -163,14 +175,24 @@ DepthTwo::Values DepthTwo::evaluate(View& view, std::size_t outer, std::int32_t 
           record.any.left);
   inherit(high.any.right, large ? low.large.right : low.any.right, lost_right, from_low,
           record.any.right);
+  // First by losses that are rounded down; as they are where that leaves the cut open.
+  const auto sides = [&](bool sized) {
+    rough_ = rounds();
+    Sides found = pass(view, outer, bound, around, inner, state, first, sized, record);
+    if (std::exchange(rough_, false) && sized == large && found.left + found.right < upper) {
+      const int best[4] = {record.best_left, record.best_right, first[0], first[2]};
+      found = pass(view, outer, bound, around, inner, state, best, sized, record);
+    }
+    return found;
+  };
   Values v;
-  v.any = v.large = pass(view, outer, bound, around, inner, state, first, false, record);
+  v.any = v.large = sides(false);
   if (large) {
     inherit(record.any.left, high.large.left, 0, from_high, record.large.left);
     inherit(record.any.right, low.large.right, 0, from_low, record.large.right);
   }
   if (large && v.sum() < upper)
-    v.large = pass(view, outer, bound, around, inner, state, first, true, record);
+    v.large = sides(true);
   // Fewer rows may leave no split on the column that must be tested: then a leaf does no better
   // than the split did.
   if (inner.must[0]) v.any.left = std::min(v.any.left, leaf_left_ + price_);

@@ -13,6 +13,7 @@ void DepthTwo::totals(View& view, std::size_t outer, std::int32_t cut) {
   left_rows_ = left_size_ = cut;
   right_rows_ = right_size_ = rows - cut;
   if (data_->loss.kind == LossKind::signed_two) return totals_signed(view, outer, cut);
+  if (data_->loss.margins > 0) totals_margins(view, outer, cut);
   if (data_->loss.kind == LossKind::general)
     return data_->loss.fits32() ? totals_labels(view, outer, cut, data_->loss.narrow.data())
                                 : totals_labels(view, outer, cut, data_->loss.wide.data());
@@ -70,6 +71,8 @@ void DepthTwo::scan(View& view, std::size_t inner, const std::uint64_t* left, Lo
   ++counters_.scans;
   if (data_->loss.kind == LossKind::signed_two)
     return scan_signed(view, inner, left, best_left, best_right, floor_left, floor_right);
+  if (data_->loss.margins > 0 && (rough_ || data_->loss.shift == 0))
+    return scan_margins(view, inner, left, best_left, best_right, floor_left, floor_right);
   if (data_->loss.kind == LossKind::general)
     return data_->loss.fits32() ? scan_labels(view, inner, left, best_left, best_right, floor_left,
                                               floor_right, data_->loss.narrow.data())
@@ -211,6 +214,59 @@ void DepthTwo::scan_signed(View& view, std::size_t inner, const std::uint64_t* l
   if (new_right < target_right) best_right = new_right;
   floor_left = (left_weight_ - g.left_cap) / 2;
   floor_right = (right_weight_ - g.right_cap) / 2;
+}
+
+void DepthTwo::totals_margins(View& view, std::size_t outer, std::int32_t cut) {
+  const std::size_t words = MarginScan::upto_stride(view.words()), n = data_->loss.margins,
+                    at = static_cast<std::size_t>(cut) / kBlock;
+  const std::int32_t* value = view.margins(outer);
+  for (std::size_t k = 0; k <= n; ++k) {
+    const std::int32_t* upto = view.margins_upto(outer) + k * words;
+    left_margins_[k] = upto[at];
+    right_margins_[k] = upto[view.words()];
+  }
+  for (std::size_t i = at * kBlock; i < static_cast<std::size_t>(cut); ++i) {
+    std::int32_t least = 0;
+    for (std::size_t k = 0; k < n; ++k) {
+      const std::int32_t v = value[k * view.margin_stride() + i];
+      left_margins_[k] += v;
+      least = std::min(least, v);
+    }
+    left_margins_[n] += least;
+  }
+  for (std::size_t k = 0; k <= n; ++k) right_margins_[k] -= left_margins_[k];
+}
+
+void DepthTwo::scan_margins(View& view, std::size_t inner, const std::uint64_t* left,
+                            Loss& best_left, Loss& best_right, Loss& floor_left,
+                            Loss& floor_right) {
+  const int shift = data_->loss.shift;
+  // As many steps lose less than x if they are fewer than x in steps, rounded up.
+  const auto clamp = [shift](Loss x) {
+    if (x < 0) return std::int32_t{-1};
+    return static_cast<std::int32_t>(
+        std::min<Loss>(x - 1, Loss{MarginScan::kNone} << shift) >> shift) + 1;
+  };
+  const std::int32_t target_left = clamp(best_left), target_right = clamp(best_right);
+  MarginScan s{};
+  s.left = left;
+  s.value = view.margins(inner);
+  s.upto = view.margins_upto(inner);
+  s.ends[0] = ends_[0];
+  s.ends[1] = ends_[1];
+  s.stride = view.margin_stride();
+  s.upto_words = MarginScan::upto_stride(view.words());
+  s.words = view.words_to_cut(inner);
+  s.margins = static_cast<int>(data_->loss.margins);
+  s.left_total = left_margins_;
+  s.right_total = right_margins_;
+  LabelLoss<std::int32_t> l{target_left, target_right, 0, 0, 0};
+  data_->kernels.margin_scan(s, l);
+  counters_.blocks += l.opened;
+  if (l.left < target_left) best_left = Loss{l.left} << shift;
+  if (l.right < target_right) best_right = Loss{l.right} << shift;
+  floor_left = Loss{l.left_floor} << shift;
+  floor_right = Loss{l.right_floor} << shift;
 }
 
 // Whole blocks by their sums, then the rows around the cut.

@@ -5,6 +5,7 @@
 #include "kernel_columns.hpp"
 #include "kernel_labels.hpp"
 #include "kernel_lanes.hpp"
+#include "kernel_margins.hpp"
 
 namespace {
 
@@ -16,6 +17,8 @@ constexpr odt::SharedKernels kShared = {
     label_blocks_generic<std::int64_t>,
     label_scan_generic<std::int32_t>,
     label_scan_generic<std::int64_t>,
+    margin_upto_generic,
+    margin_scan_generic,
     columns_generic,
     column_counts_generic,
     bit_counts_generic<int16_t>,

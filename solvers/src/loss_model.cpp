@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "odt/kernels.hpp"
+
 namespace odt {
 
 std::optional<Loss> plain_errors(const Loss* losses, std::size_t rows, std::size_t labels,
@@ -40,23 +42,33 @@ LossModel::LossModel(const Problem& p) : labels(std::max(p.classes, 1)) {
   std::vector<Loss> least;
   make_table(p, make_kinds(p), least);
   Loss total = 0;
-  bool small = true;  // sums stay within 32 bits, doubled ones too
   for (std::size_t i = 0; i < p.rows; ++i) {
     offset += least[static_cast<std::size_t>(kind_of[i])];
-    small = small && worst(i) <= kSmall && total <= kSmall;
-    if (small) total += worst(i);
+    total = std::min(total + worst(i), kInfinite);
   }
-  if (!small || total > kSmall) return;
-  if (labels == 2) {
+  const bool small = total <= kSmall;  // sums stay within 32 bits, doubled ones too
+  if (labels == 2 && small) {
     kind = LossKind::signed_two;
     difference.resize(p.rows);
     for (std::size_t i = 0; i < p.rows; ++i)
       difference[i] = static_cast<std::int32_t>(losses(i)[0] - losses(i)[1]);
     return;
   }
+  make_margins(total);
+  if (!small) return;
   const std::size_t cells = least.size() * lanes;
   std::int32_t* to = narrow.reserve(cells);
   for (std::size_t i = 0; i < cells; ++i) to[i] = static_cast<std::int32_t>(wide[i]);
+}
+
+void LossModel::make_margins(Loss total) {
+  if (labels < 2 || labels > MarginScan::kMost + 1) return;
+  margins = static_cast<std::size_t>(labels) - 1;
+  while (total >> shift >= MarginScan::kNone) ++shift;
+  margin.reserve(wide_size_ / lanes * margins);
+  for (const Loss* of = wide.data(); of != wide.data() + wide_size_; of += lanes)
+    for (std::size_t c = 1; c <= margins; ++c)
+      margin.push_back(static_cast<std::int32_t>((of[c] >> shift) - (of[0] >> shift)));
 }
 
 Loss LossModel::uniform(const Problem& p) {

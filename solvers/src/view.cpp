@@ -119,6 +119,8 @@ void View::prepare(const Dataset& data, bool keep_pairs) {
   block_sum_.resize(p_);
   block_up_.resize(p_);
   label_sums_.resize(p_);
+  margins_.resize(p_);
+  margins_upto_.resize(p_);
   wide_label_sums_.resize(p_);
   words_to_cut_.resize(p_);
 }
@@ -210,6 +212,7 @@ void View::set_values(std::size_t f, const std::uint64_t* keep) {
   }
   for (std::size_t i = rows_; i < (words_ + 1) * kBlock; ++i) to[i] = 0;
   if (loss.kind == LossKind::signed_two) return set_signed_sums(f, to);
+  if (loss.margins > 0) set_margins(f, keep);
   if (loss.fits32())
     set_label_sums(f, to, loss.narrow.data());
   else
@@ -227,6 +230,33 @@ void View::set_label_sums(std::size_t f, const std::int32_t* kinds, const T* tab
   T* sums = label_sums_of<T>()[f].reserve((words_ + 4) * scan.lanes);
   scan.spare = sums + words_ * scan.lanes;
   label_blocks(data_->kernels, scan, sums);
+}
+
+void View::set_margins(std::size_t f, const std::uint64_t* keep) {
+  const LossModel& loss = data_->loss;
+  const std::size_t stride = margin_stride();
+  std::int32_t* to = margins_[f].reserve(loss.margins * stride);
+  for (std::size_t k = 0; k < loss.margins; ++k) {
+    std::int32_t* of = to + k * stride;
+    if (keep) {
+      const std::int32_t* from = parent_->margins_[f].data() + k * parent_->margin_stride();
+      compress(data_->kernels, reinterpret_cast<const std::uint32_t*>(from), parent_->words_, keep,
+               reinterpret_cast<std::uint32_t*>(of));
+    } else {
+      const std::int32_t* kind = values_[f].data();
+      for (std::size_t i = 0; i < rows_; ++i)
+        of[i] = loss.margin[static_cast<std::size_t>(kind[i]) * loss.margins + k];
+    }
+    std::fill(of + rows_, of + stride, 0);
+  }
+  MarginScan scan{};
+  scan.value = to;
+  scan.stride = stride;
+  scan.words = words_;
+  scan.margins = static_cast<int>(loss.margins);
+  data_->kernels.margin_upto(
+      scan,
+      margins_upto_[f].reserve((loss.margins + 1) * MarginScan::upto_stride(words_)));
 }
 
 void View::set_signed_sums(std::size_t f, const std::int32_t* to) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <tuple>
 #include <vector>
 
 #include "odt/problem.hpp"
@@ -36,14 +37,31 @@ inline odt::Problem random_problem(Random& random, int rows, int features, int c
   return p;
 }
 
+// State 1 allows some of what state 0 allows.
+inline void forbid_some(Random& random, odt::Problem& p) {
+  p.columns = static_cast<int>(p.features);
+  std::vector<int> further;
+  for (int f = 0; f < p.columns; ++f) {
+    p.column.push_back(f);
+    p.next.push_back(draw(random, -1, 1));
+    further.push_back(p.next.back() < 0 || draw(random, 0, 1) == 0 ? -1 : 1);
+  }
+  p.next.insert(p.next.end(), further.begin(), further.end());
+}
+
+// The best loss by trying every tree whose paths the automaton of the problem lets through, and
+// that tests the column it must.
 class Oracle {
  public:
   explicit Oracle(const odt::Problem& p) : p_(p) {}
-  odt::Loss best() { return best((1u << p_.rows) - 1, p_.depth); }
+  odt::Loss best() { return best((1u << p_.rows) - 1, p_.depth, 0, p_.must >= 0); }
 
  private:
   odt::Loss leaf(unsigned rows) const {
     odt::Loss least = odt::kInfinite;
+    std::int32_t all = 0;
+    for (std::size_t i = 0; i < p_.rows; ++i) all += rows >> i & 1;
+    if (all < p_.leaf_rows) return odt::kInfinite;
     for (int c = 0; c < p_.classes; ++c) {
       odt::Loss sum = 0;
       for (std::size_t i = 0; i < p_.rows; ++i) {
@@ -59,24 +77,33 @@ class Oracle {
     }
     return least + p_.leaf_price;
   }
-  odt::Loss best(unsigned rows, int depth) {
-    odt::Loss value = leaf(rows);
+  odt::Loss best(unsigned rows, int depth, int state, bool must) {
+    odt::Loss value = must ? odt::kInfinite : leaf(rows);
     if (depth == 0) return value;
-    const auto key = std::make_pair(rows, depth);
+    const auto key = std::make_tuple(rows, depth, state, must);
     if (const auto at = known_.find(key); at != known_.end()) return at->second;
-    for (std::size_t f = 0; f < p_.features; ++f)
+    for (std::size_t f = 0; f < p_.features; ++f) {
+      const int next = p_.after(state, f);
+      if (next < 0) continue;
+      const bool open = must && !p_.tests_must(f);
       for (std::uint32_t cut = 0; cut + 1 < p_.distinct[f]; ++cut) {
         unsigned left = 0;
         for (std::size_t i = 0; i < p_.rows; ++i)
           if ((rows >> i & 1) && p_.ranks(f)[i] <= cut) left |= 1u << i;
         if (left == 0 || left == rows) continue;
-        value = std::min(value, best(left, depth - 1) + best(rows & ~left, depth - 1));
+        const auto sides = [&](bool left_must, bool right_must) {
+          value = std::min(value, best(left, depth - 1, next, left_must) +
+                                      best(rows & ~left, depth - 1, next, right_must));
+        };
+        sides(open, false);
+        if (open) sides(false, true);
       }
+    }
     return known_[key] = value;
   }
 
   const odt::Problem& p_;
-  std::map<std::pair<unsigned, int>, odt::Loss> known_;
+  std::map<std::tuple<unsigned, int, int, bool>, odt::Loss> known_;
 };
 
 }  // namespace odt_test

@@ -32,56 +32,6 @@ std::tuple<int, std::vector<std::uint32_t>> key_of(const BoxCache::Box& box) {
   return {box.state, words};
 }
 
-// The best loss by trying every tree whose paths the automaton of the problem lets through.
-class PathOracle {
- public:
-  explicit PathOracle(const Problem& p) : p_(p) {}
-  Loss best() { return best((1u << p_.rows) - 1, p_.depth, 0); }
-
- private:
-  Loss leaf(unsigned rows) const {
-    std::vector<Loss> counts(static_cast<std::size_t>(p_.classes), 0);
-    Loss all = 0;
-    for (std::size_t i = 0; i < p_.rows; ++i)
-      if (rows >> i & 1) ++counts[static_cast<std::size_t>(p_.label[i])], ++all;
-    if (all < p_.leaf_rows) return kInfinite;
-    return all - *std::max_element(counts.begin(), counts.end()) + p_.leaf_price;
-  }
-  Loss best(unsigned rows, int depth, int state) {
-    Loss value = leaf(rows);
-    if (depth == 0) return value;
-    const auto key = std::make_tuple(rows, depth, state);
-    if (const auto at = known_.find(key); at != known_.end()) return at->second;
-    for (std::size_t f = 0; f < p_.features; ++f) {
-      const int next = p_.after(state, f);
-      if (next < 0) continue;
-      for (std::uint32_t cut = 0; cut + 1 < p_.distinct[f]; ++cut) {
-        unsigned left = 0;
-        for (std::size_t i = 0; i < p_.rows; ++i)
-          if ((rows >> i & 1) && p_.ranks(f)[i] <= cut) left |= 1u << i;
-        if (left == 0 || left == rows) continue;
-        value = std::min(value, best(left, depth - 1, next) + best(rows & ~left, depth - 1, next));
-      }
-    }
-    return known_[key] = value;
-  }
-
-  const Problem& p_;
-  std::map<std::tuple<unsigned, int, int>, Loss> known_;
-};
-
-// State 1 allows some of what state 0 allows.
-void forbid_some(Random& random, Problem& p) {
-  p.columns = static_cast<int>(p.features);
-  std::vector<int> further;
-  for (int f = 0; f < p.columns; ++f) {
-    p.column.push_back(f);
-    p.next.push_back(draw(random, -1, 1));
-    further.push_back(p.next.back() < 0 || draw(random, 0, 1) == 0 ? -1 : 1);
-  }
-  p.next.insert(p.next.end(), further.begin(), further.end());
-}
-
 }  // namespace
 
 CASE(a_box_finds_its_own_answer_or_none) {
@@ -159,7 +109,7 @@ CASE(proofs_with_boxes_beside_all_trees) {
     options.memory_limit =
         std::vector<std::size_t>{0, 1, 100000}[static_cast<std::size_t>(trial % 3)];
     const Result r = solve(p, options);
-    const Loss best = PathOracle(p).best();
+    const Loss best = Oracle(p).best();
     CHECK(r.status == Status::optimal);
     CHECK(r.value == best && r.bound == best);
     CHECK(evaluate(p, r.tree) == best);

@@ -282,6 +282,94 @@ CASE(label_scans_find_the_least_loss) {
   }
 }
 
+namespace {
+
+// As plain_least, of margins.
+std::int32_t plain_least(const MarginScan& s, std::size_t rows, bool left, std::int32_t best) {
+  const std::size_t n = static_cast<std::size_t>(s.margins);
+  std::vector<std::int32_t> sum(n, 0);
+  const std::int32_t* total = left ? s.left_total : s.right_total;
+  for (std::size_t i = 0; i < rows; ++i) {
+    if ((s.left[i / 64] >> (i % 64) & 1) == left)
+      for (std::size_t k = 0; k < n; ++k) sum[k] += s.value[k * s.stride + i];
+    if (!(s.ends[left ? 0 : 1][i / 64] >> (i % 64) & 1)) continue;
+    std::int32_t head = 0, tail = 0;
+    for (std::size_t k = 0; k < n; ++k) {
+      head = std::min(head, sum[k]);
+      tail = std::min(tail, total[k] - sum[k]);
+    }
+    best = std::min(best, head + tail - total[n]);
+  }
+  return best;
+}
+
+void margin_scans_agree(Random& random) {
+  std::vector<const Kernels*> all = variants();
+  all.push_back(&kernels_portable());
+  const std::size_t rows = static_cast<std::size_t>(draw(random, 1, 3000)), words = words_of(rows),
+                    n = static_cast<std::size_t>(draw(random, 1, MarginScan::kMost)),
+                    upto_words = MarginScan::upto_stride(words);
+  const int largest = draw(random, 0, 3) ? (1 << 28) / static_cast<int>(rows) : 5;
+  Aligned<std::uint64_t> left, ends[2];
+  Aligned<std::int32_t> value;
+  std::vector<std::int32_t> sums((n + 1) * upto_words), totals[2];
+  fill_bits(random, left, words);
+  for (auto& side : ends) {
+    fill_bits(random, side, words);
+    side[words - 1] &= low_bits(rows - 1 - (words - 1) * 64);
+  }
+  MarginScan s{};
+  s.left = left.data();
+  s.stride = (words + 1) * 64;
+  s.upto_words = upto_words;
+  s.words = words;
+  s.margins = static_cast<int>(n);
+  s.ends[0] = ends[0].data();
+  s.ends[1] = ends[1].data();
+  s.value = value.reserve(n * s.stride);
+  std::fill(value.data(), value.data() + n * s.stride, 0);
+  for (auto& of : totals) of.assign(n + 1, 0);
+  for (std::size_t i = 0; i < rows; ++i) {  // the best label stays the same for some rows
+    const std::size_t ahead = i / 150 % (n + 1);
+    std::int32_t least = 0;
+    for (std::size_t k = 0; k < n; ++k) {
+      const int tilt = k + 1 == ahead ? -largest / 3 : ahead == 0 ? largest / 3 : 0;
+      const std::int32_t v = draw(random, -largest, largest) / 2 + tilt;
+      value[k * s.stride + i] = v;
+      totals[left[i / 64] >> (i % 64) & 1 ? 0 : 1][k] += v;
+      least = std::min(least, v);
+    }
+    totals[left[i / 64] >> (i % 64) & 1 ? 0 : 1][n] += least;
+  }
+  s.left_total = totals[0].data();
+  s.right_total = totals[1].data();
+  const std::int32_t part = draw(random, 1, 3),
+                     target[2] = {-totals[0][n] / part, -totals[1][n] / 2 + 1};
+  LabelLoss<std::int32_t> first{};
+  for (const Kernels* k : all) {
+    k->margin_upto(s, sums.data());
+    for (std::size_t j = 0; j <= n; ++j)
+      CHECK(sums[j * upto_words + words] == totals[0][j] + totals[1][j]);
+    s.upto = sums.data();
+    LabelLoss<std::int32_t> loss{target[0], target[1], 0, 0, 0};
+    k->margin_scan(s, loss);
+    CHECK(loss.left == plain_least(s, rows, true, target[0]));
+    CHECK(loss.right == plain_least(s, rows, false, target[1]));
+    CHECK(loss.left_floor <= plain_least(s, rows, true, MarginScan::kNone));
+    CHECK(loss.right_floor <= plain_least(s, rows, false, MarginScan::kNone));
+    if (k == all.front()) first = loss;
+    CHECK(loss.left_floor == first.left_floor && loss.right_floor == first.right_floor);
+    CHECK(loss.opened == first.opened);
+  }
+}
+
+}  // namespace
+
+CASE(margin_scans_find_the_least_loss) {
+  Random random(8);
+  for (int trial = 0; trial < check::trials(1000); ++trial) margin_scans_agree(random);
+}
+
 CASE(columns_count_the_best_stump) {
   Random random(5);
   std::vector<const Kernels*> all = variants();

@@ -45,6 +45,48 @@ CASE(optimum_equals_every_tree) {
   }
 }
 
+// Sums of these do not fit in 32 bits: scans round them, and what is left open is counted exactly.
+CASE(optima_of_large_losses_equal_every_tree) {
+  Random random(12);
+  std::vector<Isa> sets{Isa::portable, Isa::best};
+  if (kernels_avx2()) sets.push_back(Isa::avx2);
+  int infeasible = 0;
+  const int trials = check::trials(4000);
+  for (int trial = 0; trial < trials; ++trial) {
+    Problem p = random_problem(random, draw(random, 4, 14), draw(random, 1, 4), draw(random, 2, 9),
+                               draw(random, 2, 14));
+    p.depth = draw(random, 1, 4);
+    p.leaf_rows = draw(random, 1, 4) / 2 + (trial % 8 == 0);
+    p.leaf_rows = std::max(1, p.leaf_rows);
+    // Many sums are alike but for what is rounded off.
+    const int digits = draw(random, 24, 44), most = draw(random, 1, 6);
+    const auto loss = [&] {
+      return (Loss{draw(random, 0, most)} << digits) + draw(random, 0, trial % 2 ? 3 : 1 << 22);
+    };
+    p.leaf_price = draw(random, 0, 2) ? 0 : loss() / 4;
+    for (int i = 0; i < p.classes * p.classes; ++i)
+      p.cost.push_back(draw(random, 0, 3) ? loss() : 0);
+    if (trial % 3 == 0)
+      for (std::size_t i = 0; i < p.rows; ++i) p.weight.push_back(draw(random, 0, 3));
+    if (draw(random, 0, 2) == 0) forbid_some(random, p);
+    if (!p.column.empty() && draw(random, 0, 1)) p.must = draw(random, 0, p.columns - 1);
+    const Loss best = Oracle(p).best();
+    infeasible += best >= kInfinite;
+    Options o;
+    o.method = 1;
+    o.isa = sets[static_cast<std::size_t>(trial) % sets.size()];
+    o.threads = 1 + trial % 7 / 3;
+    o.beside = trial % 2 == 0;
+    const Result r = solve(p, o);
+    CHECK(r.status == (best >= kInfinite ? Status::infeasible : Status::optimal));
+    if (best >= kInfinite) continue;
+    CHECK(r.value == best);
+    CHECK(r.bound == best);
+    CHECK(evaluate(p, r.tree) == best);
+  }
+  CHECK(infeasible < trials / 2);
+}
+
 CASE(nearest_cut_finds_what_is_there) {
   Random random(12);
   for (int trial = 0; trial < 2000; ++trial) {

@@ -77,6 +77,7 @@ class DepthTwo {
   void whole(View& view, Ask ask);
   Loss whole(View& view, Floors& floors, bool large, const Open& open, bool must,
              int& best_feature);
+  bool rounds() const { return data_->loss.margins > 0 && data_->loss.shift > 0; }
   bool may_cut(const View& view, int side) const;
   const Open& open(int state, bool must);
   std::vector<Inner> inner_kinds(const Shape& shape, bool must) const;
@@ -99,6 +100,9 @@ class DepthTwo {
   void scan_columns(View& view, const std::uint64_t* left, bool large, const Open& open_left,
                     const Open& open_right, Loss& best_left, Loss& best_right);
   void totals_signed(View& view, std::size_t outer, std::int32_t cut);
+  void totals_margins(View& view, std::size_t outer, std::int32_t cut);
+  void scan_margins(View& view, std::size_t inner, const std::uint64_t* left, Loss& best_left,
+                    Loss& best_right, Loss& floor_left, Loss& floor_right);
   template <class T>
   void totals_labels(View& view, std::size_t outer, std::int32_t cut, const T* table);
   template <class T>
@@ -181,6 +185,8 @@ class DepthTwo {
   struct LabelSums {
     Aligned<T> left, right, scratch, spare;  // per lane: losses of the rows on each side
   };
+  std::int32_t left_margins_[MarginScan::kMost + 1], right_margins_[MarginScan::kMost + 1];
+  bool rough_ = false;  // scans may tell less than a split loses, where losses are rounded down
   LabelSums<std::int32_t> label_sums_;
   LabelSums<std::int64_t> wide_label_sums_;
   template <class T>

@@ -83,6 +83,25 @@ struct LabelLoss {
   std::uint32_t opened;
 };
 
+// The same where labels are few, on margins (see LossModel): those of a label are consecutive, and
+// zero beyond the rows. Sums of what all rows lose at most stay below kNone.
+struct MarginScan {
+  static constexpr int kMost = 3;  // margins: of more labels, vectors row by row take less time
+  static constexpr std::int32_t kNone = std::int32_t{1}
+                                        << 30;  // the floor of a feature without cuts
+  static std::size_t upto_stride(std::size_t words) { return words + 17; }
+  const std::uint64_t* left;
+  const std::int32_t* value;  // [margin * stride + row]
+  // [margin * upto_words + word]: sums ahead of each word, the last ones repeated; behind them, of
+  // what the best label of a row loses less than the first
+  const std::int32_t* upto;
+  const std::uint64_t* ends[2];
+  std::size_t stride, upto_words, words;
+  int margins;
+  const std::int32_t* left_total;  // as `upto` has them
+  const std::int32_t* right_total;
+};
+
 // All stumps on 0/1 tests at once, for both sides of an outer cut: a bitmap per test, in any order
 // of the rows. Finds the most rows that one of them labels right on each side.
 struct ColumnScan {
@@ -174,6 +193,9 @@ struct SharedKernels {
   void (*label_blocks64)(const LabelScan<std::int64_t>& scan, std::int64_t* out);
   void (*label_scan32)(const LabelScan<std::int32_t>& scan, LabelLoss<std::int32_t>& loss);
   void (*label_scan64)(const LabelScan<std::int64_t>& scan, LabelLoss<std::int64_t>& loss);
+  // Of `scan` only margins, values and sizes are read.
+  void (*margin_upto)(const MarginScan& scan, std::int32_t* out);
+  void (*margin_scan)(const MarginScan& scan, LabelLoss<std::int32_t>& loss);
   void (*columns)(const ColumnScan& scan, ColumnBest& best);
   // out[class * stride + test] = rows of `left` that pass, as `all` needs them. Only bitmaps and
   // sizes are read.

@@ -36,6 +36,12 @@ struct LossModel {
   std::size_t lanes = 0;
   Aligned<Loss> wide;                    // [kind * lanes + label]
   Aligned<std::int32_t> narrow;          // the same where all sums fit in 32 bits; else empty
+  // Of 2 to 4 labels in the general form: how much more each but the first loses than that one, in
+  // steps of 1 << shift. What a label loses is rounded down, so that the least of sums, times the
+  // step, is a lower bound, and sums of what all rows lose fit in 30 bits.
+  std::size_t margins = 0;  // per row; 0: none
+  int shift = 0;
+  std::vector<std::int32_t> margin;      // [kind * margins + label - 1]
   std::vector<std::int32_t> difference;  // per row; only in the signed form
 
   bool unit() const { return kind == LossKind::two_class || kind == LossKind::multi_class; }
@@ -79,6 +85,8 @@ struct LossModel {
   std::size_t wide_size_ = 0;
 
   std::vector<Kind> make_kinds(const Problem& p);
+
+  void make_margins(Loss total);
 
   void make_table(const Problem& p, const std::vector<Kind>& kinds, std::vector<Loss>& least);
 };

@@ -96,6 +96,10 @@ class View {
   }
   const std::int32_t* block_sums(std::size_t f) const { return block_sum_[f].data(); }
   const std::int32_t* block_ups(std::size_t f) const { return block_up_[f].data(); }
+  // Margins, label by label, and their sums ahead of each word: as a MarginScan has them.
+  const std::int32_t* margins(std::size_t f) const { return margins_[f].data(); }
+  const std::int32_t* margins_upto(std::size_t f) const { return margins_upto_[f].data(); }
+  std::size_t margin_stride() const { return (words_ + 1) * kBlock; }
   // Bitmaps of the data's columns, in the order of feature 0.
   const std::uint64_t* columns() const { return columns_.data(); }
   Ranks sorted(std::size_t f) const { return ranks_of(pair_[keep_pairs_ ? f * p_ + f : f]); }
@@ -167,6 +171,7 @@ class View {
       return wide_label_sums_;
   }
 
+  void set_margins(std::size_t f, const std::uint64_t* keep);
   void set_signed_sums(std::size_t f, const std::int32_t* to);
   void set_columns();
 
@@ -186,6 +191,7 @@ class View {
   std::vector<Aligned<std::uint64_t>> counted_;
   Aligned<std::uint64_t> columns_, all_, count_;
   std::vector<Aligned<std::int32_t>> values_, block_sum_, block_up_, label_sums_;
+  std::vector<Aligned<std::int32_t>> margins_, margins_upto_;
   std::vector<Aligned<std::int64_t>> wide_label_sums_;
   std::vector<Pair> pair_;
   std::vector<std::size_t> words_to_cut_;
