@@ -15,7 +15,9 @@ from random_cores import random_sample
 from scale import SCALE, scaled
 
 import odtdsl
+from odtdsl.backends.base import Limits
 from odtdsl.backends.exact.features import ruled_features
+from odtdsl.backends.registry import back_end
 from odtdsl.problem.ir import filters
 from odtdsl.problem.ir.families import Family, admissible
 from odtdsl.problem.ir.filters import threshold_set
@@ -84,6 +86,19 @@ def test_filters_of_other_columns_are_not_looked_at(
     (tmp_path / "f.odt").write_text(f'data "f.csv" target y tree depth <= 1 minimize errors {rule}')
     assert odtdsl.solve(odtdsl.load(tmp_path / "f.odt"), using=using).tree is not None
     assert columns < looked < 30 * columns
+
+
+def test_many_columns_of_few_rows_count_as_work() -> None:
+    """Or the search under rules parts the rows for seconds without a look at the clock."""
+    columns, steps = 500, 2
+    rng = np.random.default_rng(0)
+    cells = {f"c{i}": rng.integers(0, 9, 40) for i in range(columns)}
+    cells["y"] = rng.choice(["a", "b"], 40)
+    rule = "rule rooted: forall split: if level = 0 then feature in {c1, c2}"
+    text = f"data frame target y tree depth <= 3 minimize errors {rule}"
+    core = odtdsl.plan(text, frame=cells).core
+    answer = back_end("exact").solve(core, Limits(steps=steps), None, None)
+    assert 100 < dict(answer.counters)["cuts"] < steps * 1_000_000 / columns
 
 
 @pytest.mark.parametrize(

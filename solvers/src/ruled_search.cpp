@@ -282,6 +282,7 @@ RuledSearch::Sides RuledSearch::evaluate(View& view, int level, int depth, int n
     open = open && value[s] < limit;
     if (!open) break;
     here.side[s].make_child(view, f, bound, s == 0);
+    poll(2 * view.features() * view.words());  // many columns take long, even of few rows
     value[s] = free_.bound(bounds_, here.side[s], depth - 1, limit, value[s], 0);
   }
   if (open && value[0] + value[1] < room &&
