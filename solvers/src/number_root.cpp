@@ -87,10 +87,12 @@ NumberResult NumberRoot::run() {
   try {
     if (begin()) {
       if (!o_.prove || (grows() && !quick())) begin_beside();
-      const bool bounded = bound(true);
+      // Through before the search beside has its first turn, and before other bounds are of use.
+      const bool soon = o_.prove && beside_.outlives(work());
+      const bool bounded = soon || bound(true);
       if (finder_) finder_->look_ahead();
       control_.check();
-      if (o_.prove && grows() && NumberBeside::suits(o_, goal_.depth) && !beside_.outlives(work()))
+      if (o_.prove && !soon && grows() && NumberBeside::suits(o_, goal_.depth))
         beside_.start([this] {
           if (!finder_) begin_beside();
           return improve();
