@@ -133,6 +133,15 @@ class ShapeTrees {
 
     int cuts() const { return static_cast<int>(sets.size()); }
     const Set& before(int c) const { return sets[c]; }
+    // The first and last cut with all of these rows on its left and all of those on its right.
+    std::pair<int, int> between(const Set& on_left, const Set& on_right) const {
+      const auto first = std::partition_point(sets.begin(), sets.end(), [&](const Set& before) {
+        return !on_left.without(before).none();
+      });
+      const auto behind = std::partition_point(
+          first, sets.end(), [&](const Set& before) { return before.both(on_right).none(); });
+      return {static_cast<int>(first - sets.begin()), static_cast<int>(behind - sets.begin()) - 1};
+    }
   };
 
   explicit ShapeTrees(ShapeTable<W>& table)

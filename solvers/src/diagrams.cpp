@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <tuple>
 #include <unordered_set>
+#include <utility>
 
 #include "diagram_probes.hpp"
 #include "diagram_trees.hpp"
@@ -32,6 +34,20 @@ class ShapeSearch : ShapeTrees<W> {
     Set goes_left;
   };
 
+  // Cuts of a node that may pay whatever the others of its layer have: per feature the first and
+  // the last one, by which of its arcs ends. No features: none.
+  struct Within {
+    bool asked = false, known = false;
+    std::array<std::vector<std::pair<int, int>>, 3> cuts;
+  };
+  // Those of the nodes of a layer, where so much was lost above.
+  struct LayerWithin {
+    LayerWithin() = default;
+    LayerWithin(std::size_t many, Loss above) : nodes(many), spent(above) {}
+    std::vector<Within> nodes;
+    Loss spent = 0;
+  };
+
  public:
   explicit ShapeSearch(ShapeTable<W>& table) : Trees(table) {}
 
@@ -43,6 +59,7 @@ class ShapeSearch : ShapeTrees<W> {
     below_ = below;
     drawn_.assign(shape.size(), {});
     turn_.assign(shape.size(), {});
+    within_.assign(shape.size(), {});
     lines_.resize(p_.features);
     try {
       answer_.bound = std::min(below, trees(0, table_.all, below - 1));
@@ -102,6 +119,10 @@ class ShapeSearch : ShapeTrees<W> {
   // so far. A probe ends where the layer does, and tells whether anything is left.
   bool node(std::size_t i, const std::vector<Set>& sets, std::size_t j,
             const std::vector<Set>& next, Loss spent, bool probe) {
+    if (j == 0) {
+      within_[i][1] = LayerWithin(sets.size(), spent);
+      if (!probe) within_[i][0] = LayerWithin(sets.size(), spent);
+    }
     if (j == sets.size()) {
       if (!probe) layer(i + 1, next, spent);
       return probe;
@@ -175,6 +196,7 @@ class ShapeSearch : ShapeTrees<W> {
       lay(lines_[f], h, f);
       if (probe) idle(lines_[f], sets[j], h);
     }
+    const Within* within = j > 0 ? within_of(i, sets, j, probe) : nullptr;
     for (int left = kEnds; left <= used && left < nodes; ++left)
       for (int right = kEnds; right < nodes && right <= std::max(left + 1, used); ++right) {
         if (left == right && left != kEnds) continue;
@@ -184,21 +206,57 @@ class ShapeSearch : ShapeTrees<W> {
         Loss rest = others;
         if (left >= 0 && left < used) rest -= has[left];
         if (right >= 0 && right < used) rest -= has[right];
-        search(i, sets[j], next, left, right, rest, found);
+        search(i, sets[j], next, left, right, rest, within, found);
         if (probe && behind == 0 && !found.empty()) return found;  // it is enough that there is one
       }
     return found;
   }
 
+  // Which arc ends: none, the left or the right one.
+  static std::size_t ending(int left, int right) {
+    return left == kEnds ? 1 : right == kEnds ? 2 : 0;
+  }
+
+  // What is asked of the node `j` of a layer more than once, with other cuts above or before it:
+  // of `lines_`, the cuts that may pay at all.
+  const Within* within_of(std::size_t i, const std::vector<Set>& sets, std::size_t j, bool probe) {
+    LayerWithin& layer = within_[i][probe];
+    Within& within = layer.nodes[j];
+    if (within.known) return &within;
+    if (!std::exchange(within.asked, true)) return nullptr;
+    within.known = true;
+    Loss rest = layer.spent;
+    for (std::size_t k = 0; k < sets.size(); ++k)
+      if (k != j) rest += trees(i, sets[k], below_ - 1 - rest);
+    constexpr std::pair<int, int> kArcs[] = {{0, 1}, {kEnds, 0}, {0, kEnds}};
+    for (const auto& [left, right] : kArcs) {
+      if (left != kEnds && right != kEnds && shape_[i + 1] == 1) continue;
+      std::vector<Choice> found;
+      search(i, sets[j], {}, left, right, rest, nullptr, found);
+      auto& cuts = within.cuts[ending(left, right)];
+      if (!found.empty()) cuts.assign(p_.features, {std::numeric_limits<int>::max(), -1});
+      for (const Choice& c : found) {
+        const int at = lines_[c.feature].between(c.goes_left, {}).first;
+        auto& [first, last] = cuts[c.feature];
+        first = std::min(first, at);
+        last = std::max(last, at);
+      }
+    }
+    return &within;
+  }
+
   // All cuts of a node, of `lines_`, that may pay, with these ends of its arcs.
   void search(std::size_t i, const Set& s, const std::vector<Set>& next, int left, int right,
-              Loss rest, std::vector<Choice>& found) {
+              Loss rest, const Within* within, std::vector<Choice>& found) {
+    const auto* cuts = within ? &within->cuts[ending(left, right)] : nullptr;
+    if (cuts && cuts->empty()) return;
     Set into_left = left >= 0 && left < static_cast<int>(next.size()) ? next[left] : Set{};
     Set into_right = right >= 0 && right < static_cast<int>(next.size()) ? next[right] : Set{};
     ProbesThatPay& shares = shares_[std::min(i, shares_.size() - 1)];
     if (left != kEnds && right != kEnds && shares.pays(s.count()) &&
         !shares.told(share(i, s, rest, into_left, into_right)))
       return;
+    const Set goes_left = s.both(into_left), goes_right = s.both(into_right);
     std::unordered_set<Set, HashRows<W>> seen;
     const std::size_t first = found.size();
     std::vector<char> closed(p_.features, 0);
@@ -221,7 +279,18 @@ class ShapeSearch : ShapeTrees<W> {
         return right == kEnds ? line.right[c]
                               : trees(i + 1, into_right | s.without(line.before(c)), room);
       };
-      spread(0, line.cuts() - 1, 0, 0, rest, lost_left, lost_right, [&](int c, Loss bound) {
+      auto [lo, hi] = line.between(goes_left, goes_right);
+      Loss from = 0, to = 0;
+      if (cuts) {
+        lo = std::max(lo, (*cuts)[f].first);
+        hi = std::min(hi, (*cuts)[f].second);
+        if (lo < hi) {  // few are left: their ends may close them all
+          from = lost_left(lo, below_ - 1 - rest);
+          if (rest + from >= below_) continue;
+          to = lost_right(hi, below_ - 1 - rest - from);
+        }
+      }
+      spread(lo, hi, from, to, rest, lost_left, lost_right, [&](int c, Loss bound) {
         // A side that ends may as well hold more rows at the same loss. Not above the last layer,
         // where a cut below might be left without rows on one side.
         if (last(i + 1) && left == kEnds && c + 1 < line.cuts() && line.left[c + 1] == line.left[c])
@@ -373,8 +442,9 @@ class ShapeSearch : ShapeTrees<W> {
   Loss below_ = 0;
   LayeredAnswer answer_;
   std::vector<std::vector<LayeredNode>> drawn_;
-  std::vector<std::vector<int>> turn_;  // per layer, which node comes when
-  std::vector<Line> lines_;             // of the node whose choices are looked for, by feature
+  std::vector<std::vector<int>> turn_;              // per layer, which node comes when
+  std::vector<std::array<LayerWithin, 2>> within_;  // by layer, without and with those of probes
+  std::vector<Line> lines_;  // of the node whose choices are looked for, by feature
   std::array<ProbesThatPay, 8> probes_, ends_, shares_;  // by layer
 };
 

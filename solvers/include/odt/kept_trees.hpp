@@ -33,6 +33,11 @@ struct Rows {
     for (int w = 0; w < W; ++w) r.word[w] = word[w] | o.word[w];
     return r;
   }
+  Rows both(const Rows& o) const {
+    Rows r;
+    for (int w = 0; w < W; ++w) r.word[w] = word[w] & o.word[w];
+    return r;
+  }
   Rows without(const Rows& o) const {
     Rows r;
     for (int w = 0; w < W; ++w) r.word[w] = word[w] & ~o.word[w];
