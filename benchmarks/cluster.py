@@ -1,21 +1,30 @@
 """A search shared with a cluster: what workers add, and how it would go with many.
 
     ODTDSL_DATA=... python benchmarks/cluster.py simulate|measure page,magic [--workers 1,2,64,1024]
+    ODTDSL_DATA=... python benchmarks/cluster.py kill page [--runs 20]
 
 `simulate` runs the real search and evaluates each cut that it gives away here, one after the other;
 only the clock is made up: a cut begins once it has come (`--latency`) and a worker is free, and
 takes as long as it took the processor. So queue, bounds and tail are those of so many workers,
 whatever else this machine does. Up to 16 workers have tables of their own, more share those.
 
-`measure` runs processes of Dask on this machine: wall time, processor time of each worker and of
-the process that proves.
+`measure` runs `--cluster local:N`: wall time from the frame to the audited answer, processor time
+of the process that proves, which also holds Dask's scheduler, and of each worker. That these
+processes start is not in it. Each search runs twice: imports are in the first, not in the second.
+
+`kill` kills one of two workers after a random number of answers, and says whether value, bound and
+proof are those of this machine alone.
 """
 
 from __future__ import annotations
 
 import argparse
 import heapq
+import os
+import random
+import signal
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,7 +38,7 @@ from measures import sets
 from odtdsl import solve
 from odtdsl.backends.exact import remote
 from odtdsl.base import engine
-from odtdsl.base.cluster import Cluster
+from odtdsl.base.cluster import Cluster, connected
 from odtdsl.driver import pipeline
 from odtdsl.driver.result import Result
 from odtdsl.interfaces.api.reading import spec_of
@@ -114,19 +123,68 @@ def simulated(frame: pd.DataFrame, depth: int, workers: int, latency: float) -> 
 
 
 def measured(frame: pd.DataFrame, depth: int, workers: int) -> None:
-    """A line of the table."""
-    from distributed import Client, LocalCluster
-
-    own = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
-    with LocalCluster(**own) as cluster, Client(cluster, set_as_default=False) as client:
+    """Two lines of the table."""
+    with connected(f"local:{workers}") as cluster:
+        client = cluster.client
         client.wait_for_workers(workers)
-        before = client.run(time.process_time)
-        here, began = time.process_time(), time.monotonic()
-        result = solve(SPEC.format(depth), frame=frame, client=client)
-        wall, here = time.monotonic() - began, time.process_time() - here
-        after = client.run(time.process_time)
-        spent = ", ".join(f"{after[one] - before[one]:.1f}" for one in sorted(after))
-        print(f"{workers:>8,}  {wall:>9.1f}  {here:>6.1f}  {spent}  {_proof(result)}", flush=True)
+        for _ in range(2):
+            before = client.run(time.process_time)
+            here, began = time.process_time(), time.monotonic()
+            result = solve(SPEC.format(depth), frame=frame, client=client)
+            wall, here = time.monotonic() - began, time.process_time() - here
+            after = client.run(time.process_time)
+            spent = ", ".join(f"{after[one] - before[one]:.2f}" for one in sorted(after))
+            print(
+                f"{workers:>8,}  {wall:>9.2f}  {here:>6.2f}  {spent}  {_proof(result)}", flush=True
+            )
+
+
+def killed(frame: pd.DataFrame, depth: int, runs: int) -> None:
+    """A line for each run, and whether all are as one machine's."""
+    alone, most = _shared(frame, depth, 0, 0)
+    print(f"   alone  {most} answers  {_kept(alone)}")
+    same = 0
+    for seed in range(runs):
+        rng = random.Random(seed)
+        result, answers = _shared(frame, depth, rng.randrange(2), rng.randrange(1, most * 3 // 4))
+        same += answers > 0 and _kept(result) == _kept(alone)
+        print(f"{seed:>8}  killed after {answers:>3} answers  {_kept(result)}", flush=True)
+    print(f"{same} of {runs} have value, bound and proof of the search without a cluster")
+
+
+def _shared(frame: pd.DataFrame, depth: int, victim: int, cuts: int) -> tuple[Result, int]:
+    """A search by two workers, one of which is killed after some answers, and how many came before.
+
+    With 0 answers nobody is killed: a search without a cluster, and all answers of one with it.
+    """
+    analysis = spec_of(SPEC.format(depth)).analyse(frame=frame)
+    with connected("local:2") as cluster:
+        cluster.client.wait_for_workers(2)
+        pids = cluster.client.run(os.getpid)
+        pid = pids[sorted(pids)[victim]]
+        came, over = [0], threading.Event()
+
+        def kill() -> None:
+            while cluster.cuts < cuts:
+                if over.wait(0.001):
+                    return
+            came[0] = cluster.cuts
+            os.kill(pid, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        if cuts:
+            killer.start()
+        result = pipeline.solve(analysis, cluster=cluster)
+        over.set()
+        if cuts:
+            killer.join()
+            return result, came[0]
+        return solve(SPEC.format(depth), frame=frame), cluster.cuts
+
+
+def _kept(result: Result) -> str:
+    stage = result.stages[0]
+    return f"{stage.value} bound {stage.bound} {result.status}"
 
 
 def _proof(result: Result) -> str:
@@ -136,17 +194,21 @@ def _proof(result: Result) -> str:
 def main() -> None:
     """Read the command line and print a table for each set."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("simulate", "measure"))
+    parser.add_argument("what", choices=("simulate", "measure", "kill"))
     parser.add_argument("sets")
     parser.add_argument("--depth", type=int, default=4)
     parser.add_argument("--workers", default="1,2,16,64,1024")
     parser.add_argument("--latency", type=float, default=0.005, help="seconds, each way")
+    parser.add_argument("--runs", type=int, default=20, help="with a worker killed")
     args = parser.parse_args()
     for name in args.sets.split(","):
         x, y = sets.load("continuous", name)
         frame = pd.DataFrame(x, columns=[f"x{i}" for i in range(x.shape[1])]).assign(y=y)
         simulate = args.what == "simulate"
         print(f"{name}, {len(frame):,} rows, depth {args.depth}")
+        if args.what == "kill":
+            killed(frame, args.depth, args.runs)
+            continue
         print(
             " workers  simulated  processor    here    busy     cuts  longest  proof"
             if simulate

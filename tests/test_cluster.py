@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -342,6 +343,21 @@ def test_twenty_killed_workers_change_nothing() -> None:
         assert killed_anew(rows, seed) == alone, seed
 
 
+def test_a_worker_that_comes_at_the_end_loses_no_answer(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does not know of the problem yet, and Dask raises that here."""
+    forget = client.unregister_worker_plugin
+
+    def unknown(name: str) -> None:
+        forget(name)
+        raise KeyError(name)
+
+    monkeypatch.setattr(client, "unregister_worker_plugin", unknown)
+    found = odtdsl.solve(SPEC, frame=noise(160, 4), client=client)
+    assert (found.status, codes(found)) == ("optimal", [])
+
+
 def test_limits_end_a_shared_search_and_its_tasks(client: Any) -> None:
     rows = noise(3000, 10)
     began = time.monotonic()
@@ -487,6 +503,23 @@ def test_the_command_line_shares_and_refuses(tmp_path: Path) -> None:
         refused = CliRunner().invoke(app, ["solve", str(spec), *arguments])
         assert refused.exit_code == (2 if code[0] == "U" else 1)
         assert code in refused.output
+
+
+def test_a_search_leaves_no_task_that_runs(client: Any) -> None:
+    """Dask would warn of it as it ends a worker."""
+    token = "odtdsl-ended"
+    plugin = remote_worker.ProblemPlugin(token, version("odtdsl"), ({}, {}))
+    client.register_plugin(plugin, name=token)
+    tasks = [client.submit(time.sleep, 1.0, key=f"{token}-{i}", pure=False) for i in range(2)]
+    while not all(any(one) for one in client.run(_running, token).values()):
+        time.sleep(0.01)
+    client.cancel(tasks, force=True)
+    client.unregister_worker_plugin(token)
+    assert not any(client.run(_running, token).values())
+
+
+def _running(token: str, dask_worker: Any) -> list[str]:
+    return [key for key in dask_worker.state.tasks if str(key).startswith(token)]
 
 
 def test_ctrl_c_of_a_terminal_ends_local_workers_quietly(tmp_path: Path) -> None:

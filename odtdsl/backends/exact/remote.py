@@ -12,6 +12,7 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import version
 from queue import Empty, SimpleQueue
@@ -71,12 +72,11 @@ class Exchange:
         raised: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._forget()
-        if self._sent and self.client.status == "running":
-            try:
+        # The answer stands, whatever a worker that dies, or has just come, says to this.
+        with suppress(Exception):
+            self._forget()
+            if self._sent and self.client.status == "running":
                 self.client.unregister_worker_plugin(self.token)
-            except (OSError, TimeoutError, ValueError, RuntimeError):
-                self.cluster.lost = self.cluster.lost or "its scheduler does not answer"
 
     def __call__(
         self, cuts: Sequence[bytes], drop: bool, /
