@@ -10,6 +10,7 @@
 #include "odt/kept_trees.hpp"
 #include "odt/pair_lanes.hpp"
 #include "odt/stump_lanes.hpp"
+#include "refuted_rows.hpp"
 
 namespace odt {
 
@@ -77,47 +78,6 @@ struct ShapeTable {
   std::map<int, KeptTrees<W>> trees_;  // by what the layers below are
 };
 
-// Sets of rows that lost too much in trees: the last ones, and those that helped.
-template <int W>
-class RefutedRows {
- public:
-  void keep(const Rows<W>& rows, Loss loss) {
-    if (rows_.size() < kMost) {
-      rows_.push_back(rows);
-      loss_.push_back(loss);
-      return;
-    }
-    next_ = next_ + 1 < kMost ? next_ + 1 : kMost / 2;  // the first half stays
-    rows_[next_] = rows;
-    loss_[next_] = loss;
-  }
-
-  // A bound above `budget` on what rows lose, or 0: at least what some of them do, and what others
-  // do less `dearest` for each that is not among them.
-  Loss least(const Rows<W>& rows, Loss budget, Loss dearest) {
-    for (std::size_t e = 0; e < rows_.size(); ++e) {
-      Loss least = loss_[e];
-      if (least <= budget) continue;
-      const Rows<W> others = rows_[e].without(rows);
-      if (!others.none()) {
-        if (least - dearest <= budget) continue;
-        least -= dearest * static_cast<Loss>(others.count());
-        if (least <= budget) continue;
-      }
-      std::swap(rows_[e], rows_[e / 2]);  // those that help come first
-      std::swap(loss_[e], loss_[e / 2]);
-      return least;
-    }
-    return 0;
-  }
-
- private:
-  static constexpr std::size_t kMost = 256;
-  std::vector<Rows<W>> rows_;
-  std::vector<Loss> loss_;
-  std::size_t next_ = 0;
-};
-
 // The trees of one shape.
 template <int W>
 class ShapeTrees {
@@ -156,7 +116,7 @@ class ShapeTrees {
     std::vector<int> code(shape.size(), 1);
     for (std::size_t i = shape.size() - 1; i-- > 0;) code[i] = 2 * code[i + 1] + (shape[i + 1] > 1);
     for (int c : code) known_.push_back(table_.trees_of(c));
-    refuted_.resize(shape.size());
+    for (std::size_t i = 0; i < shape.size(); ++i) refuted_.emplace_back(W, table_.dearest);
   }
 
   int labels() const { return p_.labels; }
@@ -274,7 +234,7 @@ class ShapeTrees {
       control_->check();
     }
     if (!quick)
-      if (const Loss least = refuted_[i].least(s, budget, dearest_); least > budget) return least;
+      if (const Loss least = refuted_[i].least(s.word, budget); least > budget) return least;
     if (quick)
       return std::min(budget + 1, pairs ? pairs_.stump(table_.pairs, s.word, W)
                                         : table_.lanes.least(s.word, W, stumps_));
@@ -284,7 +244,7 @@ class ShapeTrees {
     control_->poll(pairs_.work() / kPairs);
     if (++kept_ % 4096 == 0) table_.forget(most_);
     known_[i]->keep(s, found, found <= budget);
-    if (found > budget) refuted_[i].keep(s, found);
+    if (found > budget) refuted_[i].keep(s.word, found);
     return found;
   }
 
@@ -310,9 +270,12 @@ class ShapeTrees {
   Loss chain(std::size_t i, const Set& s, const Held& h, Loss best) {
     const Loss all = trees(i + 1, s, best - 1 + kFurther * dearest_);
     best = std::min(best, all);
+    std::vector<PairLanes::Room::Ends> may_end(p_.features, {true, true});
+    if (table_.pairs.works())
+      pairs_.sides_that_may_end(table_.pairs, s.word, W, all, best, may_end);
     for (std::size_t f = 0; f < p_.features && best > 0; ++f) {
-      best = ended<false>(i, s, h, f, all, best);
-      best = ended<true>(i, s, h, f, all, best);
+      if (may_end[f].up) best = ended<false>(i, s, h, f, all, best);
+      if (may_end[f].down) best = ended<true>(i, s, h, f, all, best);
     }
     return best;
   }
@@ -401,9 +364,9 @@ class ShapeTrees {
  private:
   StumpLanes::Room stumps_;
   PairLanes::Room pairs_;
-  std::vector<KeptTrees<W>*> known_;     // of the layers of this shape
-  std::vector<RefutedRows<W>> refuted_;  // by layer
-  Loss dearest_ = 0;                     // what a row loses at most
+  std::vector<KeptTrees<W>*> known_;  // of the layers of this shape
+  std::vector<RefutedRows> refuted_;  // by layer
+  Loss dearest_ = 0;                  // what a row loses at most
   std::size_t kept_ = 0, most_ = 0, looked_ = 0;
   static constexpr Loss kFurther = 8;       // rows that end, of which the layers below tell at once
   static constexpr std::size_t kPairs = 2;  // rows in bytes are as quick as one

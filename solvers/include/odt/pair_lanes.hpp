@@ -4,8 +4,9 @@
 // losses is several of these. Each feature's order of the rows lies in a lane of bytes, so that one
 // pass over them tells what a set of them loses with one cut more, of all features. For two layers
 // the rows asked for are packed first. A row that passes over a cut changes the sum of both sides
-// by at most what a row loses, so what is far above the best closes the cuts around it. Needs
-// AVX-512 with bytes.
+// by at most what a row loses, so what is far above the best closes the cuts around it. A feature
+// with few cuts has no lane: each of its cuts is a set of rows, and bits are counted. Needs AVX-512
+// with bytes and counts of bits.
 #pragma once
 
 #include <cstddef>
@@ -39,45 +40,84 @@ class PairLanes {
     Loss pair(const PairLanes& lanes, const std::uint64_t* bits, std::size_t words, bool chain,
               Loss budget);
 
+    // Of which features a cut may pay where one side ends, that loses less than `best`, and the
+    // others go on. All rows lose at least `all` that way; those that end take no more of that away
+    // than they could lose. Rows so far, and rows from there on.
+    struct Ends {
+      bool up, down;
+    };
+    void sides_that_may_end(const PairLanes& lanes, const std::uint64_t* bits, std::size_t words,
+                            Loss all, Loss best, std::vector<Ends>& ends);
+
     // Sets of rows times rows that were looked at since the last call.
     std::uint64_t work() { return std::exchange(looked_, 0); }
 
    private:
-    template <int R, int K>
+    template <int R, bool Signs>
     friend struct PairSearch;
 
     void take(const PairLanes& lanes, const std::uint64_t* bits, std::size_t words);
-    bool signs(const PairLanes& lanes) const;
+    template <int R>
+    void pack(const PairLanes& lanes);
+    void lay_by_place(std::size_t features);
+    template <int R>
+    void pack_cuts(const PairLanes& lanes, const int* behind);
+    std::uint64_t cuts_from(std::size_t feature, std::size_t place) const;
+    void make_room(const PairLanes& lanes);
+    template <class Ask>
+    int ask_packed(const PairLanes& lanes, const Ask& ask);
+    bool signs() const;
 
     Loss base_ = 0;
     std::uint64_t looked_ = 0;
-    std::uint64_t all_[kWords] = {};
-    int rows_ = 0, of_[kMostLabels] = {};  // of all, and by label
-    // By feature, in its order: the rows, their places among all, and the cuts before them.
+    int rows_ = 0, labels_ = 0;
+    // The rows, and those of each label that there are of: by their numbers, or packed.
+    std::uint64_t all_[kWords] = {}, is_[kMostLabels][kWords] = {};
+    int of_[kMostLabels] = {};
+    std::uint8_t label_[kMostRows] = {};  // of each packed row
+    // By feature: the packed rows in its order, the cuts before these, and the place of each among
+    // all rows.
     std::vector<std::uint8_t> row_, place_, cut_;
     // By place, of all features of a block of lanes: the row, the sum of signs up to there, and
     // where a cut is behind it.
-    std::vector<std::uint8_t> row_at_, cut_at_;
+    std::vector<std::uint8_t> row_at_;
     std::vector<std::int8_t> sum_at_;
     std::vector<std::uint64_t> cuts_at_;
     std::vector<std::uint64_t> up_, down_;  // the features of a block with a side that may end
+    // The cuts of features with few that part the packed rows: as PairLanes::left_, whose they are,
+    // and the sum of signs.
+    std::vector<std::uint64_t> left_;
+    std::vector<std::size_t> cut_of_;
+    std::vector<std::int64_t> sum_of_cuts_;
   };
 
  private:
-  template <int R, int K>
+  template <int R, bool Signs>
   friend struct PairSearch;
 
+  // Features with at most so many cuts have none of the lanes: their cuts are sets of rows.
+  static constexpr std::size_t kFewCuts = 4, kCutLanes = 8;
+  static std::size_t word_of_cut(std::size_t cut, std::size_t word) {
+    return (cut / kCutLanes * kWords + word) * kCutLanes + cut % kCutLanes;
+  }
+
   bool split_rows(const LayeredProblem& problem);
+  // With so many rows before, in the order of the feature.
+  void add_cut(std::size_t feature, const std::vector<std::size_t>& order, std::size_t before);
+  void add_feature(std::size_t feature, const std::vector<std::size_t>& order,
+                   const std::vector<std::size_t>& cuts);
 
   // A row of the problem keeps its number, if it is at least one; the others come behind.
   std::size_t rows_ = 0, features_ = 0;
   int labels_ = 0;
+  std::size_t asked_ = 0;                         // features of the problem
+  std::vector<std::size_t> feature_of_, cut_of_;  // which, of those in lanes and of single cuts
+  std::vector<std::uint64_t> left_;               // the rows left of a single cut
   Loss unit_ = 0;
   std::vector<std::pair<std::size_t, Loss>> base_;         // what a row of the problem loses anyway
   std::vector<std::pair<std::size_t, std::size_t>> more_;  // a row of the problem, and one more
   std::vector<std::size_t> origin_;                        // the row of the problem
   std::uint64_t is_[kWords] = {}, of_[kMostLabels][kWords] = {};  // the rows, and by label
-  std::uint8_t label_[kMostRows] = {};                            // of each row
   // By feature, kMostRows each: the row at a place, the place of a row, the cuts before a place.
   std::vector<std::uint8_t> row_, place_, cut_;
   // [(block * rows + place) * 64 + feature]: the row there, and the features with a cut behind it.
