@@ -1,9 +1,10 @@
 """Cuts of the root, evaluated by the workers of a cluster.
 
 The engine keeps the root's queue, the incumbent and the bound; `Exchange` hands its cuts to Dask as
-tasks, each with the interval around it, and brings back what became of them. Dask gives a task to whoever is free, takes
-waiting ones from the slow, and repeats those of a worker that dies. The engine may merge answers in
-any order, twice or never, and stays exact: see `solvers/include/odt/elsewhere.hpp`.
+tasks, each with the interval around it, and brings back what became of them. Dask gives a task to
+whoever is free, takes waiting ones from the slow, and repeats those of a worker that dies. The
+engine may merge answers in any order, twice or never, and stays exact: see
+`solvers/include/odt/elsewhere.hpp`.
 """
 
 from __future__ import annotations
