@@ -67,10 +67,14 @@ def test_names_that_features_have_are_made_free() -> None:
 
 def test_one_column_is_the_gain_of_acting() -> None:
     x, rewards = world(3, choices=1)
-    policy = OptimalPolicyTree(max_depth=2).fit(x, rewards.ravel())
+    policy = OptimalPolicyTree(max_depth=2).fit(x, rewards)
     both = np.column_stack([0 * rewards, rewards])
-    assert policy.score(x, rewards.ravel()) == pytest.approx(best(x, both, 2) / len(x))
+    assert policy.score(x, rewards) == pytest.approx(best(x, both, 2) / len(x))
     assert list(policy.choices_) == [0, 1]
+    for flat in (rewards.ravel(), pd.Series(rewards.ravel(), name="outcome")):  # of what was done?
+        with pytest.warns(UserWarning, match="what `choice1` gains over `choice0`"):
+            again = OptimalPolicyTree(max_depth=2).fit(x, flat)
+        assert again.score(x, flat) == policy.score(x, rewards)
 
 
 def test_a_spec_may_list_the_choices_in_another_order() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scale import scaled
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -19,6 +20,7 @@ TRUE = np.column_stack([DATA["true_drug"], DATA["true_none"], DATA["true_surgery
 OUTCOME = DecisionTreeRegressor(min_samples_leaf=20, random_state=0)
 TREATMENT = DecisionTreeClassifier(min_samples_leaf=100, random_state=0)
 QUICK = (OUTCOME, TREATMENT)
+BY_CHANCES: dict[str, Any] = {"method": "inverse_propensity"}
 SAID = (X, DATA["treatment"], DATA["outcome"])
 
 
@@ -108,6 +110,40 @@ def test_known_propensities_of_all_treatments() -> None:
     found = policy_scores(x, given, y, both, method="inverse_propensity", folds=2)
     assert found.choices == (0, 1)
     assert found.scores.tolist() == [[0, 5], [4, 0], [0, 4], [10, 0]]
+
+
+def test_propensities_of_one_treatment_for_all_rows_are_told() -> None:
+    """Of what each row got they are right; those of the drug for all rows are misread."""
+    made = np.random.default_rng(0)
+    for n in (200, 2000):
+        drug = made.uniform(0.15, 0.6, n)
+        got = made.random(n) < drug
+        given, x, y = np.where(got, "drug", "none"), drug.reshape(-1, 1), made.random(n)
+        columns = np.column_stack([drug, 1 - drug])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            right = policy_scores(x, given, y, np.where(got, drug, 1 - drug), **BY_CHANCES)
+            both = policy_scores(x, given, y, columns, **BY_CHANCES)
+        assert (right.scores == both.scores).all()
+        for wrong in (drug, columns[:, ::-1]):
+            with pytest.warns(UserWarning, match=r"does not fit the treatments.* drug, none"):
+                policy_scores(x, given, y, wrong, **BY_CHANCES)
+
+
+def test_right_propensities_are_not_told_as_wrong() -> None:
+    """Also skewed ones, few rows and several treatments."""
+    made = np.random.default_rng(1)
+    told, tries = 0, scaled(200, 100)
+    for _ in range(tries):
+        n, k = int(made.integers(20, 300)), int(made.integers(2, 5))
+        chances = made.dirichlet(np.full(k, 2.0), n) * 0.9 + 0.1 / k
+        codes = [int(made.choice(k, p=row)) for row in chances]
+        codes[: 2 * k] = [*range(k), *range(k)]
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            policy_scores(np.zeros((n, 1)), codes, np.zeros(n), chances, folds=2, **BY_CHANCES)
+        told += any("does not fit" in str(one.message) for one in found)
+    assert told <= 0.02 * tries
 
 
 def test_small_propensities_are_raised_with_a_warning() -> None:

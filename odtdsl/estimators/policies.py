@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -50,8 +51,9 @@ min_samples_split, missing, time_limit, backend, options, random_state, n_jobs
     -----
     `fit(X, rewards)` takes a column for each choice, which says what each row would gain by it:
     known, or estimated by `policy_scores` from treatments and outcomes that were observed. One
-    column alone says what choice 1 gains over choice 0. Rules name the choices of an array
-    `choice0`, `choice1`, ....
+    column alone, of shape (n_rows, 1), says what choice 1 gains over choice 0; `y` of one
+    dimension is read so with a warning, since it may as well be outcomes that were observed. Rules
+    name the choices of an array `choice0`, `choice1`, ....
 
     References
     ----------
@@ -117,7 +119,16 @@ min_samples_split, missing, time_limit, backend, options, random_state, n_jobs
         if self.by not in HELD:
             raise values.wrong("`by`", self.by, f"give one of {', '.join(HELD)}")
         self._outputs = outputs_of(y)
-        array, names, _ = read_numbers(y)
+        array, names, flat = read_numbers(y)
+        if flat:
+            warnings.warn(
+                "`y` has one dimension: it is read as what `choice1` gains over `choice0`. Outcomes"
+                " of what was done are no gains: make them scores of all choices by"
+                " `policy_scores(X, treatment, outcome)`. If gains are meant, pass them as one"
+                " column, `y.reshape(-1, 1)` or `y.to_frame()`",
+                UserWarning,
+                stacklevel=5,
+            )
         named = hasattr(y, "columns") and len(names) > 1
         if array.shape[1] == 1:
             array = np.column_stack([np.zeros(len(array)), array])

@@ -26,6 +26,9 @@ from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.estimators.cells import column_of, lacking
 from odtdsl.words import values
 
+_OFF, _ERRORS = 0.2, 5
+"""Known propensities are told as wrong where the mean of [W_i = a] / e(x_i, a) is farther from 1
+than this, and than so many of its standard errors."""
 METHODS = ("doubly_robust", "inverse_propensity", "outcome_model")
 Method = Literal["doubly_robust", "inverse_propensity", "outcome_model"]
 
@@ -95,8 +98,10 @@ def policy_scores(
     outcome : array-like, shape (n_rows,)
         What came of it; more is better, or for a tree `by="loss"` worse.
     propensity : array-like, shape (n_rows,) or (n_rows, n_choices), optional
-        Where it is known, as in a trial: the probability of what the row got, or of each treatment
-        in sorted order. Else it is estimated.
+        Where it is known, as in a trial: in one dimension the probability of the treatment that
+        the row got (not of one and the same treatment for all rows), in two a column for each
+        treatment in sorted order. Else it is estimated. A warning tells where it does not fit the
+        treatments: over all rows, [W_i = a] / e(x_i, a) should have mean 1 for each treatment a.
     method : "doubly_robust", "inverse_propensity" or "outcome_model"
         As above.
     models : two estimators of scikit-learn
@@ -150,7 +155,11 @@ def policy_scores(
     if method != "outcome_model":
         if not 0 < least_propensity < 1:
             raise values.wrong("`least_propensity`", least_propensity, "give one between 0 and 1")
-        chances = rows.chances(models[1]) if propensity is None else rows.known(propensity)
+        if propensity is None:
+            chances = rows.chances(models[1])
+        else:
+            chances = rows.known(propensity)
+            _told_unlikely(chances, rows)
         clipped = _told_clipped(chances[np.arange(shape[0]), rows.given], least_propensity)
         chances = np.where(chances < least_propensity, least_propensity, chances)
     return PolicyScores(
@@ -267,6 +276,25 @@ def _predicted(model: Any) -> Callable[[Any], npt.NDArray[Any]]:
         return found
 
     return chance
+
+
+def _told_unlikely(chances: FloatArray, rows: _Observed) -> None:
+    """Warn where a treatment was given far more or less often than known propensities say."""
+    for at, name in enumerate(rows.choices):
+        got = rows.given == at
+        terms = np.where(got, 1 / np.where(got, chances[:, at], 1), 0)
+        off = abs(float(terms.mean()) - 1)
+        if off > max(_OFF, _ERRORS * float(terms.std()) / len(terms) ** 0.5):
+            warnings.warn(
+                f"`propensity` does not fit the treatments: by it {terms.sum():,.0f} rows would"
+                f" stand for the {counted(len(terms), 'row')} if all got `{name}`; scores may be"
+                " far off. In one dimension give the probability of the treatment that each row"
+                f" got, else a column for each of {', '.join(map(str, rows.choices))}, in this"
+                " order",
+                UserWarning,
+                stacklevel=3,
+            )
+            return
 
 
 def _told_clipped(chances: FloatArray, least: float) -> int:
