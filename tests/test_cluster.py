@@ -294,7 +294,7 @@ def killed_while_solving(client: Any, rows: pd.DataFrame, seed: int) -> Any:
     rng = np.random.default_rng(seed)
     pids = client.run(os.getpid)
     worker = pids[sorted(pids)[int(rng.integers(len(pids)))]]
-    cuts = int(rng.integers(1, 40))
+    cuts = int(rng.integers(1, 20))  # of some 25 to 30
     began = threading.Event()
 
     def kill() -> None:
