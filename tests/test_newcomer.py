@@ -256,6 +256,9 @@ def test_rules_are_found_by_the_words_of_others() -> None:
     parity = run("rules", "demographic parity").stderr
     assert "see `odt rules gap`, `odt rules ratio`" in parity
     assert 'write, for example, `gap(rate("yes"), sex) <= 5%`' in parity
+    assert run("rules", "demographic", "parity").stderr == parity
+    assert run("rules", "order").stdout.startswith("feature before feature\n")
+    assert run("rules", "-h").stdout == run("rules", "--help").stdout
     for word in ("true_positive_rate", "True positive rate", "tpr"):
         assert run("rules", word).stdout.startswith("recall(class)  or  recall(class, group)\n")
     values = run("rules", "predictive value").stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import pickle
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 import odtdsl
 from odtdsl import OdtError, OptimalSurvivalTree, datasets
 from odtdsl.interfaces.cli.main import app
+from odtdsl.predictors.leaves import leaves_of
 from odtdsl.predictors.survival import (
     concordance,
     cumulative_hazard,
@@ -124,7 +126,8 @@ def test_it_fits_and_predicts(patients: tuple[pd.DataFrame, np.ndarray]) -> None
     assert (one(tree.unique_times_) == values[0]).all()
     hazard = tree.predict_cumulative_hazard_function(frame.iloc[:1])[0]
     assert hazard(0.0) == 0.0
-    assert hazard(1e9) == hazard.y[-1]
+    with pytest.warns(UserWarning, match="longest follow-up"):
+        assert hazard(1e9) == hazard.y[-1]
     at = [3.0, 12.0]
     assert (tree.tree_.survival(frame.iloc[:1], at) == one(at)).all()
     again = pickle.loads(pickle.dumps(tree))
@@ -241,6 +244,33 @@ def test_times_are_times(saved: Path) -> None:
     )
     with pytest.raises(OdtError, match="U215"):
         classes.tree.survival({"x": [1]}, [3])
+
+
+def test_times_behind_the_follow_up_are_told(saved: Path) -> None:
+    tree = saved / "t.json"
+    ran("solve", saved / "s.odt", "--out", tree)
+    model, frame = odtdsl.load_model(tree), pd.read_csv(saved / "patients.csv")
+    leaves = leaves_of(model).curves(model)
+    for time in (0.5, 5000):
+        done = CliRunner().invoke(
+            app, ["predict", str(tree), str(saved / "patients.csv"), f"--at={time}"]
+        )
+        late = [one[-1][0] < time and one[-1][1] > one[-1][2] for one in leaves]
+        count = sum(late[at] for at in model.apply(frame).tolist())
+        assert ("U220" in done.stderr) == (count > 0)
+        assert not count or f"for {count} of {len(frame)} rows" in done.stderr
+    assert count > 0
+
+
+def test_curves_behind_the_follow_up_are_told() -> None:
+    X, y = np.arange(8.0).reshape(-1, 1), np.zeros(8, dtype=[("died", bool), ("months", float)])
+    y["died"], y["months"] = [1, 0, 1, 1, 0, 1, 1, 0], np.arange(8) + 1.0
+    curve = OptimalSurvivalTree(max_depth=1).fit(X, y).predict_survival_function(X[:1])[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        last = curve([0.5, 8.0])[1]
+    with pytest.warns(UserWarning, match="asked for at 60, but the longest follow-up .* is 8"):
+        assert curve([3, 60])[1] == last
 
 
 @pytest.mark.parametrize("to", ["python", "sql", "c", "javascript", "mermaid", "text"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -10,17 +10,19 @@ from odtdsl.base.diagnostics.model import Diagnostic, shortened
 from odtdsl.base.diagnostics.suggest import closest
 from odtdsl.datasets.dataset import UNSEEN_CODE, ColumnType
 from odtdsl.datasets.levels import level_text
-from odtdsl.datasets.table import Table
+from odtdsl.datasets.table import IntArray, Table
 from odtdsl.language.expressions import coded, name_text
 from odtdsl.predictors.encoding import encode_cells
 from odtdsl.predictors.routing import HasFeatures
+from odtdsl.predictors.survival import Curve
 
 _SHOWN = 3
 
 
 class Unfamiliar:
     """Counts, over tables of rows that were predicted, the cells of tested columns that are a
-    category without a training row, or missing where the spec says nothing of such cells."""
+    category without a training row, or missing where the spec says nothing of such cells; and
+    the rows whose survival is asked for behind all that training rows of their leaf tell."""
 
     def __init__(self, model: HasFeatures) -> None:
         tested = set(model.tested)
@@ -30,6 +32,8 @@ class Unfamiliar:
         self._unseen = dict.fromkeys(tested, 0)
         self.new: dict[str, dict[str, None]] = {}
         """By column, the values that no training row had, in the order of their rows."""
+        self._late: dict[float, int] = {}
+        self._longest = 0.0
 
     def look_at(self, table: Table) -> None:
         """Count these rows too; the model can predict them."""
@@ -47,8 +51,35 @@ class Unfamiliar:
                 values = self.new.setdefault(type_.name, {})
                 values |= dict.fromkeys(str(text) for text in column.texts[rows].tolist())
 
+    def look_at_times(
+        self, curves: Sequence[Curve], ends: IntArray, times: Sequence[float]
+    ) -> None:
+        """Count rows, by the leaves where they end, whose curve ends above 0 before a time."""
+        last = np.array([curve[-1][0] for curve in curves])
+        some_left = np.array([curve[-1][1] > curve[-1][2] for curve in curves])
+        self._longest = float(last.max())
+        for time in times:
+            late = int((some_left & (last < time))[ends].sum())
+            self._late[time] = self._late.get(time, 0) + late
+
     def warnings(self) -> Iterator[Diagnostic]:
-        """U218 for each column with values that are new, U219 for each with missing cells."""
+        """U218 for each column with values that are new, U219 for each with missing cells, U220 for
+        each time that leaves do not reach.
+        """
+        for time, count in self._late.items():
+            if count:
+                yield Diagnostic(
+                    code="U220",
+                    severity="warning",
+                    message=(
+                        f"who survives beyond {time:g} is not known for {count} of {self._rows}"
+                        " rows: no training row of their leaves was followed that long"
+                    ),
+                    notes=(
+                        "they get the last value of their leaf; later survival can only be lower",
+                        f"the longest follow-up of a training row is {self._longest:g}",
+                    ),
+                )
         for type_ in self._types:
             if type_.name in self.new:
                 yield self.of_new(type_.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +27,7 @@ class StepFunction:
     ----------
     x, y
         float64 (n_times,): times, ascending, and values. Before the first time the value is
-        `before`; behind the last one it stays.
+        `before`; behind the last one it stays, and a call for such a time warns.
     """
 
     x: FloatArray
@@ -35,7 +36,15 @@ class StepFunction:
 
     def __call__(self, times: Any) -> npt.NDArray[Any]:
         """The value at some times, in their shape."""
-        at = np.searchsorted(self.x, np.asarray(times, dtype=np.float64), side="right")
+        asked = np.asarray(times, dtype=np.float64)
+        if asked.size and asked.max() > self.x[-1]:
+            warnings.warn(
+                f"a curve is asked for at {asked.max():g}, but the longest follow-up of a training"
+                f" row is {self.x[-1]:g}: what is said is the value at that time",
+                UserWarning,
+                stacklevel=2,
+            )
+        at = np.searchsorted(self.x, asked, side="right")
         found: npt.NDArray[Any] = np.append(self.before, self.y)[at]
         return found
 

@@ -93,6 +93,7 @@ def _other(file: Path, content: bytes, shown: str) -> OdtError | None:
                     f'write a spec that reads it: `data "{file.name}" target ... tree depth <= '
                     "3 minimize errors`"
                 ),
+                f"`odt init {file.name}` writes one, with what it finds in the columns",
             ),
         )
     if suffix == ".json" and content.lstrip()[:1] == b"{":

@@ -60,6 +60,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("U218", "rows to predict on with values that no training row had", ""),
     ("U219", "missing cells to predict on that the spec of the model does not provide for", ""),
     ("U216", "a time at which survival is asked for that is none", ""),
+    ("U220", "a time at which survival is asked for that no training row of a leaf reached", ""),
     ("U230", "a solution that claims an objective which its values or its model do not have", ""),
     ("U231", "a solution that breaks rows of a rule", ""),
     ("U232", "a solution whose model is better than it says", ""),

@@ -281,7 +281,8 @@ def _parameter(field: Field[Any], hint: Any) -> click.Parameter:
     required = _is_required(field)
     default = None if required else field.default
     if isinstance(told, Argument):
-        made = click.Argument([field.name], required=required, type=_type(kind, None))
+        many = -1 if _is_list(kind) else 1
+        made = click.Argument([field.name], required=required, type=_type(kind, None), nargs=many)
         vars(made)["help"] = told.help  # click tells it from 8.5 on
         return made
     # To click from 8.3 on, an option with a default is never missing, even where that is None; and
@@ -373,7 +374,13 @@ def group(homes: Mapping[str, str], help: str) -> Group:
         callback=_version,
         help="Print the versions of odtdsl and of the solvers.",
     )
-    made = Group(name="odt", help=help, no_args_is_help=True, params=[version])
+    made = Group(
+        name="odt",
+        help=help,
+        no_args_is_help=True,
+        params=[version],
+        context_settings={"help_option_names": ["--help", "-h"]},
+    )
     made.commands = Commands(homes)  # type: ignore[assignment]  # nothing is added to them
     return made
 

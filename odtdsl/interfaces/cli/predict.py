@@ -105,11 +105,11 @@ class Predict(OnRows):
         stream = sys.stdin.buffer if from_stdin else None
         for rows in read_in_parts(request, base=Path(), stream=stream):
             table = with_dates(rows, request, strict=False)
-            part = self._part(saved, rows, table)
+            part = self._part(saved, rows, table, strange)
             strange.look_at(table)
             yield part
 
-    def _part(self, saved: Predictor, rows: Table, table: Table) -> Part:
+    def _part(self, saved: Predictor, rows: Table, table: Table, strange: Unfamiliar) -> Part:
         """What is written of the rows of a table, which has dates as numbers."""
         from odtdsl.predictors.leaves import leaves_of
         from odtdsl.predictors.wording import label_text
@@ -122,7 +122,9 @@ class Predict(OnRows):
             for name, values in leaves.columns(saved).items()
         }
         if self.at:
-            shares = saved.survival(table, [_time(one) for one in self.at])
+            times = [_time(one) for one in self.at]
+            shares = saved.survival(table, times)
+            strange.look_at_times(leaves.curves(saved), ends, times)
             made |= {
                 f"survival_{one}": share.tolist()
                 for one, share in zip(self.at, shares.T, strict=True)

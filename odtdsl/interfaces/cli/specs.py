@@ -177,15 +177,18 @@ def _plan_json(planned: Any) -> dict[str, Any]:
 class Rules(Command):
     """List the terms of rules and objectives, or explain one."""
 
-    word: Annotated[str | None, Argument(help="Explain this term.")] = None
+    word: Annotated[list[str] | None, Argument(help="Explain this term, of one word or more.")] = (
+        None
+    )
     as_json: Json = False
 
     def run(self) -> int:
         """Print the catalogue of terms, or the page of one."""
         from odtdsl.problem.terms import catalogue
 
+        word = " ".join(self.word or ()) or None
         if self.as_json:
-            print_json(catalogue.as_json(self.word))
+            print_json(catalogue.as_json(word))
         else:
-            print_lines(catalogue.as_text(self.word))
+            print_lines(catalogue.as_text(word))
         return OK

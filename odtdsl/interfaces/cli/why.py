@@ -26,7 +26,7 @@ class Why(OnSpec):
         Path | None, Argument(help="Other rows, of which --row or --id names one; no truth needed.")
     ] = None
     row: Annotated[
-        int | None,
+        str | None,
         Option(help="Number of a row, from 0: of the spec's data, test rows too, or of DATA."),
     ] = None
     of: Annotated[
@@ -86,15 +86,27 @@ class Why(OnSpec):
             request = replace(written(self.spec), kind="file", name=str(self.rows.absolute()))
             tables = [read(replace(request, test=None), base=Path())]
         if self.of is None:
-            assert self.row is not None, "one of them is given"
-            if 0 <= self.row < tables[0].n_rows:
-                return tables[0].take(np.array([self.row]))
+            row = self._number()
+            if 0 <= row < tables[0].n_rows:
+                return tables[0].take(np.array([row]))
             raise error(
                 "U207",
-                f"there is no row {self.row}: {tables[0].name} has {tables[0].n_rows}",
+                f"there is no row {row}: {tables[0].name} has {tables[0].n_rows}",
                 helps=("rows are counted from 0",),
             )
         return _named(self.of, analysis.problem.data.id_column, tables)
+
+    def _number(self) -> int:
+        """What `--row` says."""
+        assert self.row is not None, "one of them is given"
+        try:
+            return int(self.row)
+        except ValueError:
+            raise error(
+                "U207",
+                f"`--row {self.row}` is not the number of a row",
+                helps=(f"to ask for a row by its name, write `--id {self.row}`",),
+            ) from None
 
 
 def _named(asked: str, column: str | None, tables: list[Table]) -> Table:

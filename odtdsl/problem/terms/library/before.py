@@ -22,7 +22,7 @@ class Before(Term):
 
     name = "before"
     place = 280
-    also = ("precedence", "ordering")
+    also = ("precedence", "ordering", "order")
     scopes = (Scope.PATH,)
     signatures = PAIR
     kind = Kind.CONDITION
