@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <numeric>
 
@@ -97,11 +98,21 @@ PairLanes::PairLanes(const LayeredProblem& p) : labels_(p.labels), asked_(p.feat
 }
 
 void PairLanes::add_cut(std::size_t f, const std::vector<std::size_t>& order, std::size_t before) {
-  const std::size_t at = cut_of_.size();
-  if (at % kCutLanes == 0) left_.resize(left_.size() + kCutLanes * kWords);
-  for (std::size_t i = 0; i < before; ++i)
-    left_[word_of_cut(at, order[i] / 64)] |= std::uint64_t{1} << (order[i] % 64);
-  cut_of_.push_back(f);
+  std::array<std::uint64_t, kWords> left = {};
+  for (std::size_t i = 0; i < before; ++i) set_bit(left.data(), order[i]);
+  // The first row that counts is on the right, whichever side the feature has it on.
+  bool flipped = false;
+  for (std::size_t w = kWords; w-- > 0;)
+    if (is_[w]) flipped = (left[w] & is_[w] & -is_[w]) != 0;
+  for (std::size_t w = 0; w < kWords; ++w) left[w] = is_[w] & (flipped ? ~left[w] : left[w]);
+  const auto [known, is_new] = cut_by_left_.emplace(left, cut_of_.size());
+  if (is_new) {
+    const std::size_t at = cut_of_.size();
+    if (at % kCutLanes == 0) left_.resize(left_.size() + kCutLanes * kWords);
+    for (std::size_t w = 0; w < kWords; ++w) left_[word_of_cut(at, w)] = left[w];
+    cut_of_.emplace_back();
+  }
+  cut_of_[known->second].push_back({f, flipped});
 }
 
 void PairLanes::add_feature(std::size_t f, const std::vector<std::size_t>& order,
@@ -248,16 +259,16 @@ ODT_PAIR_TARGET void PairLanes::Room::pack_cuts(const PairLanes& lanes, const in
   for (std::size_t c = 0; c < lanes.cut_of_.size(); ++c) {
     std::uint64_t packed[kWords + 1] = {};
     int before = 0;
-    for (int w = 0; w < R; ++w) {
-      const std::uint64_t here =
-          _pext_u64(lanes.left_[word_of_cut(c, static_cast<std::size_t>(w))], all_[w]);
-      packed[behind[w] / 64] |= here << (behind[w] % 64);
-      if (behind[w] % 64) packed[behind[w] / 64 + 1] |= here >> (64 - behind[w] % 64);
+    for (std::size_t w = 0; w < R; ++w) {
+      const std::uint64_t here = _pext_u64(lanes.left_[word_of_cut(c, w)], all_[w]);
+      const int at = behind[w] / 64, shift = behind[w] % 64;
+      packed[at] |= here << shift;
+      if (shift) packed[at + 1] |= here >> (64 - shift);
       before += count_bits(here);
     }
     if (before == 0 || before == rows_) continue;
     for (std::size_t w = 0; w < kWords; ++w) left_[word_of_cut(cut_of_.size(), w)] = packed[w];
-    cut_of_.push_back(lanes.cut_of_[c]);
+    cut_of_.push_back(c);
   }
 }
 
@@ -737,10 +748,13 @@ void PairLanes::Room::sides_that_may_end(const PairLanes& lanes, const std::uint
     search.sides_that_may_end(few + away, few);
     for (std::size_t c = 0; c < cut_of_.size(); ++c) {
       std::uint64_t rows[kWords];
-      for (const bool left : {true, false}) {
-        bool& may = left ? ends[cut_of_[c]].up : ends[cut_of_[c]].down;
-        search.side_of(c, left, rows);
-        may = may || search.may_end(rows, few + away, few);
+      search.side_of(c, true, rows);
+      const bool up = search.may_end(rows, few + away, few);
+      search.side_of(c, false, rows);
+      const bool down = search.may_end(rows, few + away, few);
+      for (const auto& [f, flipped] : lanes.cut_of_[cut_of_[c]]) {
+        ends[f].up |= flipped ? down : up;
+        ends[f].down |= flipped ? up : down;
       }
     }
     return 0;

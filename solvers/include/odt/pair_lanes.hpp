@@ -9,8 +9,10 @@
 // with bytes and counts of bits.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -84,8 +86,8 @@ class PairLanes {
     std::vector<std::int8_t> sum_at_;
     std::vector<std::uint64_t> cuts_at_;
     std::vector<std::uint64_t> up_, down_;  // the features of a block with a side that may end
-    // The cuts of features with few that part the packed rows: as PairLanes::left_, whose they are,
-    // and the sum of signs.
+    // The single cuts that part the packed rows: as PairLanes::left_, which they are there, and the
+    // sum of signs.
     std::vector<std::uint64_t> left_;
     std::vector<std::size_t> cut_of_;
     std::vector<std::int64_t> sum_of_cuts_;
@@ -110,9 +112,13 @@ class PairLanes {
   // A row of the problem keeps its number, if it is at least one; the others come behind.
   std::size_t rows_ = 0, features_ = 0;
   int labels_ = 0;
-  std::size_t asked_ = 0;                         // features of the problem
-  std::vector<std::size_t> feature_of_, cut_of_;  // which, of those in lanes and of single cuts
-  std::vector<std::uint64_t> left_;               // the rows left of a single cut
+  std::size_t asked_ = 0;                // features of the problem
+  std::vector<std::size_t> feature_of_;  // of each lane
+  // Single cuts: the rows on the left, and the features that part the rows so, or the other way
+  // round.
+  std::vector<std::uint64_t> left_;
+  std::vector<std::vector<std::pair<std::size_t, bool>>> cut_of_;
+  std::map<std::array<std::uint64_t, kWords>, std::size_t> cut_by_left_;
   Loss unit_ = 0;
   std::vector<std::pair<std::size_t, Loss>> base_;         // what a row of the problem loses anyway
   std::vector<std::pair<std::size_t, std::size_t>> more_;  // a row of the problem, and one more
