@@ -411,7 +411,7 @@ def _step(step: Step, size: tuple[tuple[str, int], ...]) -> str:
     when = ", once there is a diagram" if step.improves else ""
     if step.late:
         soon = f"ends within {step.least:g} s without a proof"
-        when = f", only where the search {soon}, or has no model"
+        when = f", only where the search {soon}, has no model, or is cut off"
     elif step.brief:
         when = ", in case the search is stopped"
     told = [str(step) + when]

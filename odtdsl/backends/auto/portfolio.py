@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, replace
 
 from odtdsl.backends.answers import never_worse
-from odtdsl.backends.auto.starts import best_start
+from odtdsl.backends.auto.starts import best_start, late_start, spared
 from odtdsl.backends.base import BackEnd, Limits, Progress, RawAnswer, Report, StageOutcome
 from odtdsl.backends.registry import back_end
 from odtdsl.backends.steps import Step
@@ -62,6 +62,9 @@ class Portfolio:
             if not step.brief:
                 start = best
         began = time.monotonic()
+        whole = limits
+        if late and (seconds := spared(core, limits)) and limits.deadline is not None:
+            limits = replace(limits, deadline=limits.deadline - seconds)
         first = self._engine(todo[0])
         search = first.begin(core, limits, start, report) if todo[0].kind != "whole" else None
         if search is None:
@@ -79,18 +82,31 @@ class Portfolio:
         taken = (*begun, *answer.steps)
         seconds = time.monotonic() - began
         for step in late:
-            if _wanted_late(step, answer, limits, seconds):
-                grown = best_start(core, step, limits, answer.model, report)
-                answer = never_worse(core, answer, grown)
-                taken = (*taken, step)
+            if _cut_off(core, answer, limits, whole):
+                grown = late_start(core, whole)
+            elif _wanted_late(step, answer, whole, seconds):
+                grown = best_start(core, step, whole, answer.model, report)
+            else:
+                continue
+            answer = never_worse(core, answer, grown)
+            taken = (*taken, step)
         return replace(answer, steps=taken)
 
 
-def _wanted_late(step: Step, answer: RawAnswer, limits: Limits, seconds: float) -> bool:
-    """Whether a late start may still have something to add to the answer of a search.
+def _cut_off(core: Core, answer: RawAnswer, limits: Limits, whole: Limits) -> bool:
+    """Whether a limit ended a search without a proof, with something left of it for growth.
 
     Where steps are counted, the clock must not decide.
     """
+    if answer.status in CLOSED or answer.model is None or core.targets is not None:
+        return False
+    if whole.interrupted() or whole.left() == 0:
+        return False
+    return limits.steps is not None or (limits is not whole and limits.left() == 0)
+
+
+def _wanted_late(step: Step, answer: RawAnswer, limits: Limits, seconds: float) -> bool:
+    """Whether a first tree may still have something to add to the answer of a search."""
     if answer.status in CLOSED:
         return False
     return answer.model is None or limits.steps is not None or seconds < step.least

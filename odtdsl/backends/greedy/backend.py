@@ -44,7 +44,8 @@ from odtdsl.problem.ir.regression import loss_in
 ATTEMPTS = 60
 """Trees grown at most."""
 WORK = 40_000_000
-"""Cells scanned at most, once a valid tree is known; four times as many before."""
+"""Cells scanned at most, once a valid tree is known; four times as many before. A cell takes about
+as long as a visit of a row in `search`, so that a limit of steps counts both."""
 NODE = 2_000
 """Cells that labelling and judging one node costs as much time as."""
 BRIEF, TRIALS = 2_000_000, 4
@@ -207,6 +208,8 @@ class _Search:
         self.grower = Grower(self.tables, self.rules, incumbent.stopped, seed)
         self.lagrangian = Lagrangian(core)
         self.required = _required(core)
+        steps = incumbent.limits.steps
+        self.most = WORK if steps is None else min(WORK, incumbent.limits.work)
 
     def run(self) -> None:
         self._single_leaves()
@@ -225,7 +228,7 @@ class _Search:
             self._trim()
 
     def _spent(self) -> bool:
-        limit = WORK if self.incumbent.best is not None else 4 * WORK
+        limit = self.most if self.incumbent.best is not None else 4 * self.most
         return self.incumbent.stopped() or self.tables.work > limit
 
     def _suffices(self, grown: int) -> bool:
