@@ -15,7 +15,9 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 
@@ -28,9 +30,9 @@ from tiny_tables import Model, TinyTable, TooMany, random_world
 
 import odtdsl
 from odtdsl.backends.base import Limits, RawAnswer, Support
-from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.driver.choice import back_end
-from odtdsl.insight.explanations import Explanation, explain
+from odtdsl.insight.explanations import Explanation, NearestBound, explain
 from odtdsl.insight.explanations import oracle as oracles
 from odtdsl.insight.explanations.conflict_sets import (
     Conflicts,
@@ -38,6 +40,7 @@ from odtdsl.insight.explanations.conflict_sets import (
     smallest_drop,
     smallest_hitting,
 )
+from odtdsl.insight.explanations.oracle import Constraint
 from odtdsl.problem.ir.forms import Core
 
 pytestmark = pytest.mark.usefixtures("few_starts")
@@ -167,14 +170,19 @@ class ConflictCase:
             found[model] = frozenset(names)
         return found
 
-    def feasible(self, members: Names) -> bool:
+    def feasible(self, members: Names, where: Callable[[Model], bool] = lambda _: True) -> bool:
         cuts = [
             one for i, one in enumerate(self.rules) if one.column is not None and f"r{i}" in members
         ]
-        some = (model for model, names in self.kept.items() if members <= names)
+        some = (model for model, names in self.kept.items() if members <= names and where(model))
         if len(cuts) < 2:
             return any(True for _ in some)
         return any(map(RuleChecker(self.tiny, tuple(cuts)).admits, some))
+
+    def deepest(self, members: Names) -> int:
+        """How deep the trees are among which one is looked for."""
+        assert self.tiny.depth is not None
+        return self.tiny.depth + ("tree depth" not in members) * self.deeper
 
     @cached_property
     def minimal(self) -> set[Names]:
@@ -252,12 +260,47 @@ def agrees(one: ConflictCase, using: str = "exact") -> tuple[int, int] | None:
     least = min(map(len, one.minimal))
     for conflict in found.conflicts:
         assert conflict.smallest == (len(conflict.names) == least), shown
+        assert conflict.searched.depth == one.deepest(frozenset(conflict.names)), shown
+        bounded = "tree leaves" in conflict.names
+        assert conflict.searched.leaves == (one.tiny.leaves if bounded else None), shown
+        if "tree depth" not in conflict.names:
+            note = f"this holds for trees up to depth {conflict.searched.depth}; deeper trees"
+            (said,) = (d for d in found.diagnostics() if _blamed(d, conflict.constraints))
+            assert any(text.startswith(note) for text in said.notes), shown
     assert len(found.conflicts[0].names) == least
     assert found.drop is not None, shown
     assert len(found.drop) == one.fewest_to_drop, shown
     dropped = frozenset(constraint.name for constraint in found.drop)
     assert one.feasible(frozenset(one.names) - dropped), shown
+    for near in found.nearest:
+        near_is_so(one, near, frozenset(found.conflicts[0].names))
     return len(one.minimal), least
+
+
+def _blamed(said: Diagnostic, constraints: tuple[Constraint, ...]) -> bool:
+    return [label.span for label in said.labels] == [one.span for one in constraints]
+
+
+def near_is_so(one: ConflictCase, near: NearestBound, conflict: Names) -> None:
+    """What is kept with a nearest bound, and in which trees; the bound itself of the skeleton."""
+    shown = f"{one.text}\n{one.tiny.frame}\n{near}"
+    name, kept = near.constraint.name, frozenset(other.name for other in near.kept)
+    rest = frozenset(one.names) - {name}
+    assert near.rest == one.feasible(rest) == (near.others == "spec"), shown
+    bounds = {"tree depth", "tree leaves"} & rest
+    wanted = [rest, conflict - {name} | bounds, conflict - {name}]
+    assert kept == next(filter(one.feasible, wanted)), shown
+    assert not one.feasible(kept | {name}), shown
+    assert near.searched.depth == one.deepest(kept), shown
+    if near.constraint.kind == "rule":
+        return
+
+    def size(model: Model) -> int:
+        return model.depth if name == "tree depth" else len(model.leaves)
+
+    value = int(near.found.value)
+    assert one.feasible(kept, lambda model: size(model) <= value), shown
+    assert not one.feasible(kept, lambda model: size(model) < value), shown
 
 
 def test_what_was_foreseen_is_told_once() -> None:
@@ -272,7 +315,10 @@ def test_what_was_foreseen_is_told_once() -> None:
     assert [one.code for one in found.warnings] == ["R107", "R109", "R108"]
     assert [one.code for one in found.other_warnings] == ["R109", "R108"]
     assert found.conflicts[0].names == ("cheap",)
-    assert found.nearest[0].text == "`cheap` can be satisfied with a bound of at least 0"
+    assert found.nearest[0].text == (
+        "`cheap` can be satisfied alone with a bound of at least 0, in trees up to depth 1; "
+        "the other rules conflict even without `cheap`"
+    )
     found = model.explain(frame=frame, most=9)
     assert [one.names for one in found.conflicts] == [
         ("cheap",),
@@ -280,6 +326,140 @@ def test_what_was_foreseen_is_told_once() -> None:
         ("right", "none"),
     ]
     assert [one.code for one in found.other_warnings] == ["R109"], "it lets a single leaf stand"
+
+
+CELLS = list(itertools.product("01", repeat=4))
+BITS: dict[str, list[object]] = {
+    **{name: [int(cells[at]) for cells in CELLS] for at, name in enumerate("abcd")},
+    "y": ["np"[cells.count("1") % 2] for cells in CELLS],
+}
+
+
+def test_every_conflict_says_in_which_trees_it_holds() -> None:
+    """Not only the first: the second is none in deeper trees."""
+    rules = {
+        "r1": "forall path: uses(a) and uses(b)",
+        "r2": "forall path: uses(c)",
+        "r3": "forall path: uses(d)",
+    }
+
+    def spec(depth: int, names: Iterable[str]) -> odtdsl.Model:
+        kept = "\n".join(f"rule {name}: {rules[name]}" for name in names)
+        return odtdsl.parse(f"data frame target y tree depth <= {depth} minimize errors\n{kept}")
+
+    model = spec(1, rules)
+    found = model.explain(frame=BITS, most=9)
+    assert {one.names for one in found.conflicts} == {
+        ("r1", "r2"),
+        ("r1", "r3"),
+        ("r1", "tree depth"),
+        ("r2", "r3", "tree depth"),
+    }
+    note = "this holds for trees up to depth 2; deeper trees were not searched"
+    for conflict, said in zip(found.conflicts, found.diagnostics(), strict=True):
+        assert (note in said.notes) == ("tree depth" not in conflict.names)
+        if "tree depth" not in conflict.names:
+            assert spec(2, conflict.names).solve(frame=BITS).status == "infeasible"
+            assert spec(3, conflict.names).solve(frame=BITS).status == "optimal"
+    (as_json, *_) = found.to_json()["conflicts"]
+    assert as_json["within"] == {"depth": 2, "leaves": None}
+    assert found.diagnostics()[0].helps[-1] == "search deeper trees with `--deeper 2`"
+    (first,) = model.explain(frame=BITS, deeper=2).diagnostics()
+    assert first.helps[-1].startswith("look for other conflicts with `--all`")
+
+
+def test_a_conflict_without_a_bound_of_the_depth_says_of_how_many_leaves() -> None:
+    text = "data frame target y tree leaves <= 3 minimize errors\nrule right: accuracy >= 100%"
+    (said,) = odtdsl.parse(text).explain(frame=BITS).diagnostics()
+    assert said.message == "no tree satisfies `right`"
+    note = "this holds for trees with up to 6 leaves; larger trees were not searched"
+    assert note in said.notes
+
+
+def test_a_nearest_bound_says_with_what_and_where_it_is_enough() -> None:
+    """Beside another conflict, in the skeleton of the spec: by solving that, and tighter."""
+    rules = {
+        "right": "accuracy >= 90%",
+        "robust": "forall leaf: size >= 3",
+        "either": "forall path: uses(a) or uses(b)",
+        "no_a": "forall path: tests(a) <= 0",
+        "no_b": "forall path: tests(b) <= 0",
+    }
+    head = "data frame target y tree depth <= 4 minimize errors\n"
+
+    def spec(given: dict[str, str]) -> odtdsl.Model:
+        return odtdsl.parse(head + "\n".join(f"rule {name}: {given[name]}" for name in given))
+
+    found = spec(rules).explain(frame=BITS)
+    (conflict,) = found.conflicts
+    assert conflict.names == ("right", "robust")
+    right, robust = found.nearest
+    for near, tighter in ((right, Fraction(1, 10**4)), (robust, Fraction(1))):
+        name = near.constraint.name
+        assert near.others == "conflict"
+        kept = [one.name for one in near.kept if one.kind == "rule"]
+        assert [*kept, "tree depth"] == [one.name for one in near.kept]
+        start, value = rules[name].rsplit(" ", 1)[0], near.found.value
+        if near.found.percent:
+            value, tighter = value * 100, tighter * 100
+        unit = "%" if near.found.percent else ""
+        for bound, status in ((value, "optimal"), (value + tighter, "infeasible")):
+            asked = {other: rules[other] for other in kept}
+            asked[name] = f"{start} {float(bound):g}{unit}"
+            assert spec(asked).solve(frame=BITS).status == status, asked
+    assert right.text == (
+        "`right` can be satisfied together with `robust` with a bound of at most 50%, in trees up "
+        "to depth 4; the other rules conflict even without `right`"
+    )
+    as_json = found.to_json()["nearest"][0]
+    assert as_json["kept"] == ["robust", "tree depth"]
+    assert as_json["within"] == {"depth": 4, "leaves": None}
+
+
+def test_a_depth_that_is_enough_for_one_conflict_only_says_so() -> None:
+    text = """data frame target y tree depth <= 1 minimize errors
+    rule both: forall path: uses(a) and uses(b)
+    rule either: forall path: uses(c) or uses(d)
+    rule no_c: forall path: tests(c) <= 0
+    rule no_d: forall path: tests(d) <= 0"""
+    found = odtdsl.parse(text).explain(frame=BITS, deeper=2)
+    assert found.conflicts[0].names == ("both", "tree depth")
+    (near,) = found.nearest
+    assert near.text == (
+        "with depth 2, `both` can be satisfied; all rules together conflict even with depth 3"
+    )
+
+
+def test_what_stays_undecided_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The back end gives up after ever more questions; a bound is told, or open."""
+    text = """data frame target y tree depth <= 3 minimize errors
+    rule right: accuracy >= 90%
+    rule robust: forall leaf: size >= 3"""
+    seen = 0
+    for patience in range(1, 20):
+        moody = GivesUp(patience, threading.Event())
+        with monkeypatch.context() as patched:
+            patched.setattr(oracles, "back_end", lambda *_, moody=moody: moody)
+            found = explain(odtdsl.parse(text).analyse(frame=BITS))
+        if found.status == "undecided":
+            continue
+        bounded = {one for one in found.conflicts[0].names if one != "tree depth"}
+        told = {one.constraint.name for one in found.nearest}
+        open_ = {one.name for one in found.open}
+        assert bounded <= told | open_
+        assert not told & open_
+        (said,) = found.diagnostics()
+        if open_:
+            seen += 1
+            (note,) = (one for one in said.notes if one.startswith("undecided: the nearest bound"))
+            for one in found.conflicts[0].constraints:
+                name = one.name if one.kind == "rule" else one.text
+                assert (f"`{name}`" in note) == (one in found.open)
+            assert said.helps[-1].startswith("give it more time with `--within`")
+            assert found.to_json()["open"] == [one.name for one in found.open]
+        assert ("undecided: the fewest rules to drop" in said.notes) == (found.drop is None)
+    assert seen > 1
+    assert not open_, "in the end nothing is"
 
 
 @pytest.mark.parametrize("block", range(scaled(4)))

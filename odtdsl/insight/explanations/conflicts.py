@@ -22,7 +22,7 @@ from odtdsl.insight.explanations.conflict_sets import (
 )
 from odtdsl.insight.explanations.explanation import Conflict, Explanation, NearestBound
 from odtdsl.insight.explanations.near_misses import near_miss
-from odtdsl.insight.explanations.nearest_bounds import nearest
+from odtdsl.insight.explanations.nearest_bounds import UndecidedError, nearest
 from odtdsl.insight.explanations.oracle import DEEPER, Constraint, Oracle, no_progress, relaxed
 from odtdsl.insight.explanations.prices import Prices, price_rules
 from odtdsl.language import ast
@@ -174,15 +174,22 @@ class _Explainer:
         first = shrink(oracle.feasible, oracle.all_members, order)
         conflicts, complete = self._conflicts(first, order)
         drop = self._drop([first.members, *(one for one, _, _ in conflicts)])
+        bounds, open_ = self._nearest(conflicts[0][0])
         return self._explained(
             "infeasible",
             conflicts=tuple(
-                Conflict(constraints=self._named(members), minimal=minimal, smallest=smallest)
+                Conflict(
+                    constraints=self._named(members),
+                    minimal=minimal,
+                    smallest=smallest,
+                    searched=self._searched(members),
+                )
                 for members, minimal, smallest in conflicts
             ),
             complete=complete,
             drop=None if drop is None else self._named(drop),
-            nearest=self._nearest(conflicts[0][0]),
+            nearest=bounds,
+            open=open_,
         )
 
     def _prices(self, tree: RawTree) -> Prices | None:
@@ -219,23 +226,45 @@ class _Explainer:
         found = smallest_drop(oracle.feasible, oracle.all_members, rules, conflicts)
         return None if found is None else found.members
 
-    def _nearest(self, conflict: Members) -> tuple[NearestBound, ...]:
-        """For each member, the rest of the spec kept if that is possible, else of the conflict."""
+    def _nearest(
+        self, conflict: Members
+    ) -> tuple[tuple[NearestBound, ...], tuple[Constraint, ...]]:
+        """For each member the nearest bound; and of which it is undecided.
+
+        The rest of the spec is kept if that is possible; else the rest of the conflict, with the
+        skeleton of the spec if that is possible.
+        """
         oracle = self.oracle
         found: list[NearestBound] = []
+        open_: list[Constraint] = []
+        skeleton = {i for i in oracle.all_members if oracle.constraints[i].kind != "rule"}
         for constraint in sorted(conflict):
-            whole = oracle.feasible(oracle.all_members - {constraint}) is True
-            among = oracle.all_members if whole else conflict
-            one = nearest(oracle, self.analysis.rows, constraint, among)
+            rest = oracle.feasible(oracle.all_members - {constraint})
+            among = oracle.all_members if rest else conflict | skeleton
+            if not rest and not oracle.feasible(among - {constraint}):
+                among = conflict
+            try:
+                one = nearest(oracle, self.analysis.rows, constraint, among)
+            except UndecidedError:
+                open_.append(oracle.constraints[constraint])
+                continue
             if one is not None:
+                kept = among - {constraint}
                 found.append(
                     NearestBound(
                         constraint=oracle.constraints[constraint],
                         found=one,
-                        others="spec" if whole else "conflict",
+                        others="spec" if rest else "conflict",
+                        kept=self._named(kept),
+                        searched=self._searched(kept),
+                        rest=rest,
                     )
                 )
-        return tuple(found)
+        return tuple(found), tuple(open_)
+
+    def _searched(self, members: Members) -> TreeSkeleton:
+        """The trees among which one that keeps these is searched for."""
+        return self.oracle.without(self.oracle.all_members - members).tree
 
     def _named(self, members: Members) -> tuple[Constraint, ...]:
         return tuple(self.oracle.constraints[i] for i in sorted(members))
@@ -244,7 +273,6 @@ class _Explainer:
         self, status: str, *, prices: Prices | None = None, **parts: object
     ) -> Explanation:
         oracle = self.oracle
-        depth = relaxed(oracle.skeleton, deeper=oracle.deeper, leaves=False).depth
         return Explanation(
             status=status,  # type: ignore[arg-type]
             backend=oracle.backend,
@@ -255,6 +283,7 @@ class _Explainer:
             prices=prices,
             source=self.analysis.problem.source,
             warnings=self.analysis.warnings,
-            deepest=depth,
+            most=self.most,
+            deeper=oracle.deeper,
             **parts,  # type: ignore[arg-type]
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -11,13 +11,14 @@ from odtdsl.base.back_ends import proves
 from odtdsl.base.diagnostics.model import Diagnostic, Label
 from odtdsl.base.diagnostics.render import to_json
 from odtdsl.base.methods import method
-from odtdsl.base.numbers import as_number
+from odtdsl.base.numbers import as_number, counted
 from odtdsl.base.source import Source
 from odtdsl.datasets.dataset import Day
 from odtdsl.insight.explanations.nearest_bounds import Nearest, shown
 from odtdsl.insight.explanations.oracle import Constraint
 from odtdsl.insight.explanations.prices import Prices
 from odtdsl.predictors.wording import rounded
+from odtdsl.problem.ir.problem import MAX_SEARCH_DEPTH, TreeSkeleton
 
 CONFLICT_WARNINGS = ("R107", "R108")
 """Warnings that no tree satisfies some rules."""
@@ -33,10 +34,14 @@ class Conflict:
         Proven: without any one of them, a tree satisfies the others.
     smallest
         Proven: no fewer rules and bounds of the spec conflict.
+    searched
+        The trees of which that is proven: bounds of the skeleton that are not in conflict are
+        relaxed, but not gone.
     """
 
     constraints: tuple[Constraint, ...]
     minimal: bool
+    searched: TreeSkeleton
     smallest: bool = False
 
     @property
@@ -47,31 +52,60 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearestBound:
-    """A bound that would do, proven: the nearest one at which a tree satisfies the others.
+    """A bound that would do, proven: the nearest one at which a tree satisfies `kept` too.
 
-    `others` is `spec` if it is the only thing to change, else `conflict`: then some other
-    rules conflict too.
+    Attributes
+    ----------
+    others
+        `spec` if `kept` is all the rest of the spec: the bound is the only thing to change. Else
+        `conflict`: the rest of the conflict, and the bounds of the skeleton where these can be
+        kept with it.
+    kept
+        The other rules, and bounds of the skeleton, that the tree satisfies.
+    searched
+        The trees that were searched, without the bound if it is one of the skeleton.
+    rest
+        Whether the rest of the spec can be satisfied without the constraint; None if undecided.
     """
 
     constraint: Constraint
     found: Nearest
     others: Literal["spec", "conflict"]
+    kept: tuple[Constraint, ...]
+    searched: TreeSkeleton
+    rest: bool | None
 
     @property
     def text(self) -> str:
-        """The bound in a sentence."""
-        one, value = self.constraint, shown(self.found)
-        if one.kind == "depth":
-            return f"with depth {value}, all other rules can be satisfied"
-        if one.kind == "leaves":
-            leaves = "leaf" if value == "1" else "leaves"
-            return f"with {value} {leaves}, all other rules can be satisfied"
-        way = (
-            f"with a bound of at least {value}"
-            if self.found.op == "<="
-            else f"with a bound of at most {value}"
+        """The bound in a sentence, with the rules and the trees for which it was found."""
+        one, whole = self.constraint, self.others == "spec"
+        rules = tuple(other for other in self.kept if other.kind == "rule")
+        if one.kind == "rule":
+            way = "least" if self.found.op == "<=" else "most"
+            bound = f"with a bound of at {way} {shown(self.found)}"
+            if whole:
+                return f"`{one.name}` can be satisfied {bound}"
+            among = f"together with {_listed(rules)}" if rules else "alone"
+            here = _within(_trees(self.searched))
+            return f"`{one.name}` can be satisfied {among} {bound}{here}" + self._rest(
+                f"the other rules conflict even without `{one.name}`"
+            )
+        value = int(self.found.value)
+        bound = _bound(one.kind, value)
+        if whole:
+            return f"with {bound}, all other rules can be satisfied"
+        together = " together" if len(rules) > 1 else ""
+        here = _within(_trees(self.searched, but=(one.kind,)))
+        widest = _bound(one.kind, getattr(self.searched, one.kind))
+        return f"with {bound}, {_listed(rules)} can be satisfied{together}{here}" + self._rest(
+            f"all rules together conflict even with {widest}"
         )
-        return f"`{one.name}` can be satisfied {way}"
+
+    def _rest(self, refuted: str) -> str:
+        """What is known of all rules together."""
+        if self.rest is None:
+            return "; it is undecided whether all other rules can be satisfied too"
+        return f"; {refuted}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +125,8 @@ class Explanation:
         The fewest rules without which a tree satisfies the others; None where that was not decided.
     nearest
         For rules of the first conflict.
+    open
+        Of which rules of the first conflict the nearest bound is undecided.
     prices
         Where a tree satisfies all rules: the best one, and what each rule costs; None otherwise, or
         where the time was over.
@@ -99,6 +135,8 @@ class Explanation:
         were grown; empty without one. Nothing is proven of it.
     searches
         How many searches that took, and how many of them ended without an answer.
+    most, deeper
+        How many conflicts were looked for; how many levels the depth was relaxed by.
     """
 
     status: Literal["infeasible", "feasible", "undecided"]
@@ -108,6 +146,7 @@ class Explanation:
     complete: bool = False
     drop: tuple[Constraint, ...] | None = None
     nearest: tuple[NearestBound, ...] = ()
+    open: tuple[Constraint, ...] = ()
     prices: Prices | None = None
     near_miss: tuple[AuditLine, ...] = ()
     searches: int = 0
@@ -115,7 +154,8 @@ class Explanation:
     interrupted: bool = False
     source: Source | None = None
     warnings: tuple[Diagnostic, ...] = ()
-    deepest: int | None = None
+    most: int = 1
+    deeper: int = 1
 
     def __str__(self) -> str:
         """What `odt explain` prints."""
@@ -169,7 +209,11 @@ class Explanation:
             message=message,
             source=self.source,
             labels=tuple(Label(span=span) for span in spans),
-            notes=(self._proof(conflict), *(self._notes(conflict) if first else ())),
+            notes=(
+                self._proof(conflict),
+                *_limits(conflict),
+                *(self._notes() if first else ()),
+            ),
             helps=tuple(self._helps()) if first else (),
         )
 
@@ -186,12 +230,7 @@ class Explanation:
             return minimal
         return minimal + "; it is undecided whether a smaller set conflicts"
 
-    def _notes(self, conflict: Conflict) -> Iterable[str]:
-        kinds = {one.kind for one in conflict.constraints}
-        if self.deepest is not None and "depth" not in kinds:
-            yield (
-                f"this holds for trees up to depth {self.deepest}; deeper trees were not searched"
-            )
+    def _notes(self) -> Iterable[str]:
         if len(self.conflicts) > 1 or self.complete:
             number = len(self.conflicts)
             these = (
@@ -200,13 +239,27 @@ class Explanation:
                 else f"there are {number} conflicts in total"
             )
             yield these if self.complete else f"{number} conflicts were found; there may be more"
+        if self.open:
+            bounds = "bound" if len(self.open) == 1 else "bounds"
+            yield f"undecided: the nearest {bounds} of {_listed(self.open)}"
+        if self.drop is None:
+            yield "undecided: the fewest rules to drop"
 
     def _helps(self) -> Iterable[str]:
         for one in self.nearest:
-            yield one.text + ("" if one.others == "spec" else ", but other rules still conflict")
+            yield one.text
         if self.drop is not None:
             fewer = "; dropping fewer is not enough" if len(self.drop) > 1 else ""
             yield f"without {_listed(self.drop)}, all other rules can be satisfied{fewer}"
+        more = []
+        if not self.interrupted and (self.undecided or self.open or self.drop is None):
+            more.append("give it more time with `--within`")
+        if self.most == 1:
+            more.append("look for other conflicts with `--all`")
+        if any(map(_may_be_deeper, self.conflicts)):
+            more.append(f"search deeper trees with `--deeper {self.deeper + 1}`")
+        if more:
+            yield "; ".join(more)
 
     def to_json(self) -> dict[str, Any]:
         """One object as `odt explain --json` writes it."""
@@ -222,6 +275,7 @@ class Explanation:
                     "constraints": [_constraint(one) for one in conflict.constraints],
                     "minimal": conflict.minimal,
                     "smallest": conflict.smallest,
+                    "within": _bounds(conflict.searched),
                 }
                 for conflict in self.conflicts
             ],
@@ -233,14 +287,57 @@ class Explanation:
                     "op": one.found.op,
                     "value": as_number(one.found.value),
                     "others": one.others,
+                    "kept": [other.name for other in one.kept],
+                    "within": _bounds(one.searched),
                     "text": one.text,
                 }
                 for one in self.nearest
             ],
+            "open": [one.name for one in self.open],
             "near_miss": lines_to_json(self.near_miss),
             "prices": None if self.prices is None else self.prices.to_json(),
             "diagnostics": [to_json(one) for one in (*self.other_warnings, *self.diagnostics())],
         }
+
+
+def _limits(conflict: Conflict) -> Iterable[str]:
+    """The bounds of the skeleton under which a conflict is proven, but that are not part of it."""
+    kinds = [one.kind for one in conflict.constraints if one.kind != "rule"]
+    if trees := _trees(conflict.searched, but=kinds):
+        deeper = "depth" not in kinds and conflict.searched.depth is not None
+        larger = "deeper" if deeper else "larger"
+        yield f"this holds for {trees}; {larger} trees were not searched"
+
+
+def _may_be_deeper(conflict: Conflict) -> bool:
+    depth = conflict.searched.depth
+    blamed = any(one.kind == "depth" for one in conflict.constraints)
+    return not blamed and depth is not None and depth < MAX_SEARCH_DEPTH
+
+
+def _trees(searched: TreeSkeleton, *, but: Collection[str] = ()) -> str:
+    """`trees up to depth 3 with up to 5 leaves`, without what `but` names; empty for any tree."""
+    found = []
+    if searched.depth is not None and "depth" not in but:
+        found.append(f"up to depth {searched.depth}")
+    if searched.leaves is not None and "leaves" not in but:
+        found.append(f"with up to {counted(searched.leaves, 'leaf', 'leaves')}")
+    return f"trees {' '.join(found)}" if found else ""
+
+
+def _within(trees: str) -> str:
+    return f", in {trees}" if trees else ""
+
+
+def _bound(kind: str, value: int | None) -> str:
+    """`depth 3`, `5 leaves`."""
+    if kind == "depth":
+        return "any depth" if value is None else f"depth {value}"
+    return "any number of leaves" if value is None else counted(value, "leaf", "leaves")
+
+
+def _bounds(searched: TreeSkeleton) -> dict[str, int | None]:
+    return {"depth": searched.depth, "leaves": searched.leaves}
 
 
 def _broken(line: AuditLine) -> str:

@@ -52,21 +52,33 @@ class Nearest:
     percent: bool = False
 
 
+class UndecidedError(Exception):
+    """A search for the nearest bound ended without an answer."""
+
+
 def nearest(oracle: Oracle, rows: Rows, constraint: int, among: Members) -> Nearest | None:
     """The nearest bound of a constraint with which `among`, that it is part of, holds.
 
-    None where it has no bound, no bound is enough, or none was proven to be the nearest.
+    None where it has no bound, or no bound is enough.
+
+    Raises
+    ------
+    UndecidedError
+        None was proven to be the nearest.
     """
+    asked, bounded = oracle.constraints[constraint], None
+    if asked.kind == "rule":
+        rule = next(rule for rule in rows.problem.rules if rule.name == asked.name)
+        bounded = _bounded(rule, rows)
+        if bounded is None:
+            return None
     found = oracle.answer(among - {constraint})
+    if found.feasible is None:
+        raise UndecidedError
     if found.tree is None:
         return None
-    asked = oracle.constraints[constraint]
-    if asked.kind != "rule":
-        return _of_skeleton(oracle, constraint, among, found.tree)
-    rule = next(rule for rule in rows.problem.rules if rule.name == asked.name)
-    bounded = _bounded(rule, rows)
     if bounded is None:
-        return None
+        return _of_skeleton(oracle, constraint, among, found.tree)
     try:
         value = _Descent(oracle, rows, bounded, constraint, among).run(found.tree)
     except (OdtError, Unsupported, EmptyDenominator, TooManyCases):  # digits beyond 64 bits
@@ -107,7 +119,7 @@ class _Descent:
             core = self._core(met if last or between is None else between, beyond=last)
             found = self.oracle.decide(core)
             if found.feasible is None:
-                return None
+                raise UndecidedError
             if found.feasible:
                 assert found.tree is not None, "a feasible answer has a tree"
                 value = self._value(core, found.tree)
@@ -118,7 +130,7 @@ class _Descent:
                 return met
             else:
                 refuted = between
-        return None
+        raise UndecidedError
 
     def _best(self) -> Fraction | None:
         """The best value by a single search, where the rule bounds one measure of the tree."""
@@ -188,16 +200,16 @@ def _of_skeleton(oracle: Oracle, constraint: int, among: Members, tree: RawTree)
             _leaves(tree),
             lambda bound: replace(core, skeleton=replace(now, leaves=bound)),
         )
-    return None if value is None else Nearest(constraint=constraint, op="<=", value=Fraction(value))
+    return Nearest(constraint=constraint, op="<=", value=Fraction(value))
 
 
-def _least(oracle: Oracle, low: int, high: int, bounded: Callable[[int], Core]) -> int | None:
+def _least(oracle: Oracle, low: int, high: int, bounded: Callable[[int], Core]) -> int:
     """The least whole bound that does, of `low` to `high`, which does."""
     while low < high:
         middle = (low + high) // 2
         feasible = oracle.decide(bounded(middle)).feasible
         if feasible is None:
-            return None
+            raise UndecidedError
         low, high = (low, middle) if feasible else (middle + 1, high)
     return high
 

@@ -164,12 +164,7 @@ def _conflict(found: Explanation, subject: Subject) -> Markup:
         at = order.get(one.name)
         near = nearest.get(one.name)
         name = one.name if at is None else tag("a", one.name, href=f"#spec-{at}")
-        only = near is not None and near.others != "spec"
-        would = (
-            "-"
-            if near is None
-            else near.text + (", but other rules still conflict" if only else "")
-        )
+        would = "-" if near is None else near.text
         rows.append((name, one.text, would, "yes" if one.name in drop else ""))
     heads = ("rule or bound", "condition", "nearest bound that works", "enough to drop")
     return table("A proven conflict: these cannot hold together", heads, rows)
