@@ -159,7 +159,7 @@ def test_command_line_page_is_what_help_says(
     section = generate.text("cli.md").split(f"## odt {command}\n")[1].split("\n## ")[0]
     flags = r"(?<![\w-])(--?[a-z][\w-]*)"
     shown, there = set(re.findall(flags, section)), set(re.findall(flags, printed))
-    there -= {"--help", *(f"--no-{flag[2:]}" for flag in shown)}
+    there -= {"--help", "-h", *(f"--no-{flag[2:]}" for flag in shown)}
     assert shown == there
 
 

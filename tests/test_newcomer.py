@@ -268,6 +268,42 @@ def test_rules_are_found_by_the_words_of_others() -> None:
     assert "did you mean `gap`?" in run("rules", "gapp").stderr
 
 
+@pytest.mark.parametrize(
+    ("rule", "code", "note", "help"),
+    [
+        ("forall leaf: size >= 0.03", "R116", "means `>= 1`", "`3%`"),
+        ("forall leaf: 0.03 > size", "R116", "means `<= 0`", "`3%`"),
+        ('count_predicted("p") <= 0.3', "R116", "means `<= 0`", "`30%`"),
+        ("forall leaf: size = 0.5", "R116", "never holds", "`50%`"),
+        ("not (errors != 0.5)", "R116", "always holds", "`50%`"),
+        ("forall path: cost <= 30", "R117", "", "`cost * = 1, NAME = 20`"),
+        ("leaves >= 2 or 2 * expected_cost + 1 <= 30", "R117", "", "`cost * = 1, NAME = 20`"),
+    ],
+)
+def test_bounds_that_cannot_be_meant_are_told(rule: str, code: str, note: str, help: str) -> None:
+    told = warned(rows(), f"rule r: {rule}")[code]
+    assert note in "".join(told.notes)
+    assert help in told.helps[0]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "forall leaf: size >= 3%",
+        "forall leaf: size >= 1",
+        "errors >= 0",
+        'rate("p") <= 0.3',
+        "cost * = 1 rule s: forall path: cost <= 30",
+        "cost {a, b} shared = 2 rule s: forall path: cost <= 30",
+        "weight w rule s: errors <= 0.5",
+    ],
+)
+def test_bounds_that_can_be_meant_are_not(rule: str) -> None:
+    more = rule if " rule " in rule else f"rule r: {rule}"
+    frame = rows() | {"b": [i % 3 for i in range(40)], "w": [0.1 + i % 2 for i in range(40)]}
+    assert not {"R116", "R117"} & set(warned(frame, more))
+
+
 def test_a_back_end_is_spelt_right(tmp_path: Path) -> None:
     shown = run("solve", written(tmp_path, RARE), "--using", "serach")
     assert shown.exit_code != 70

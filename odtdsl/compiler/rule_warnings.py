@@ -12,7 +12,7 @@ from odtdsl.base.frozen import dataclass
 from odtdsl.base.numbers import counted
 from odtdsl.compiler.bounds import Frame, ModelFacts, least_asking
 from odtdsl.compiler.context import Reporter
-from odtdsl.compiler.share_bounds import above_all, warn_of_bound
+from odtdsl.compiler.share_bounds import above_all, warn_of_bound, warn_of_costs, warn_of_rows
 from odtdsl.datasets.candidates import BOOSTED_ROWS
 from odtdsl.language.expressions import coded, name_text
 from odtdsl.problem.ir.expr import MIRRORED, Apply, Compare, Const, Scope
@@ -82,6 +82,8 @@ def warn_of_rules(rows: Rows, reporter: Reporter) -> None:
     for rule in rows.problem.rules:
         if rule.name not in refuted:
             warn_of_bound(rule, reporter)
+            warn_of_costs(rule, rows.problem.costs, reporter)
+        warn_of_rows(rule, rows.problem.weight is not None, reporter)
 
 
 # ---- thresholds

@@ -1,4 +1,7 @@
-"""Bounds above all that a share can be: `gap(rate("yes"), sex) <= 5`, where `5%` was meant."""
+"""Bounds that cannot have been meant: above all that a share can be, as in
+`gap(rate("yes"), sex) <= 5`, where `5%` was meant; a part of a row, as in `size >= 0.03`; and those
+of costs that are all 0.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from odtdsl.problem.ir.expr import (
     OrC,
 )
 from odtdsl.problem.ir.intervals import nearest_float
-from odtdsl.problem.ir.problem import RuleDecl
+from odtdsl.problem.ir.problem import Costs, RuleDecl
 from odtdsl.problem.terms.base import Kind
 
 Range = tuple[Fraction, Fraction]
@@ -94,6 +97,88 @@ def warn_of_bound(rule: RuleDecl, reporter: Reporter) -> None:
             ),
             helps=one.helps,
         )
+
+
+def warn_of_rows(rule: RuleDecl, weighted: bool, reporter: Reporter) -> None:
+    """Warn of numbers of rows that are compared with a part of a row."""
+    for one in _compared(rule.condition):
+        for side, other, op in (
+            (one.left, one.right, one.op),
+            (one.right, one.left, MIRRORED[one.op]),
+        ):
+            if not (isinstance(side, Apply) and isinstance(other, Const)):
+                continue
+            if not 0 < other.value < 1 or kind_of(side) is not Kind.ROW_COUNT:
+                continue
+            if side.term == "gap" or (weighted and side.term == "errors"):
+                continue
+            bound = f"{nearest_float(other.value):g}"
+            same = {"<=": "<= 0", "<": "<= 0", ">=": ">= 1", ">": ">= 1"}.get(op)
+            reporter.warn(
+                "R116",
+                f"rule `{rule.name}` compares a number of rows with {bound}, a part of a row",
+                rule.span,
+                notes=(
+                    f"numbers of rows are whole, so it means {coded(same)}"
+                    if same is not None
+                    else f"numbers of rows are whole, so it {_ALWAYS[op == '!=']} holds",
+                ),
+                helps=(
+                    "if a share of the rows is meant, write "
+                    + coded(f"{nearest_float(other.value * 100):g}%"),
+                ),
+            )
+
+
+_ALWAYS = ("never", "always")
+
+
+def warn_of_costs(rule: RuleDecl, costs: Costs, reporter: Reporter) -> None:
+    """Warn of a rule on costs where no feature has one."""
+    if any(costs.features) or any(shared.amount for shared in costs.shared):
+        return
+    sides = (side for one in _compared(rule.condition) for side in (one.left, one.right))
+    named = next((term for side in sides for term in _terms(side) if term in _COSTS), None)
+    if named is not None:
+        reporter.warn(
+            "R117",
+            f"rule `{rule.name}` speaks of `{named}`, but no feature has a cost, so it is always 0",
+            rule.span,
+            helps=("say what features cost: `cost * = 1, NAME = 20`",),
+        )
+
+
+_COSTS = ("cost", "expected_cost")
+
+
+def _compared(condition: Condition) -> Iterator[Compare]:
+    """The comparisons in a condition."""
+    match condition:
+        case Compare():
+            yield condition
+        case NotC():
+            yield from _compared(condition.operand)
+        case AndC() | OrC():
+            for item in condition.items:
+                yield from _compared(item)
+        case _:
+            pass
+
+
+def _terms(expr: Expr) -> Iterator[str]:
+    """The terms whose values make up an expression."""
+    match expr:
+        case Apply():
+            yield expr.term
+            if expr.of is not None:
+                yield expr.of.term
+        case Minus() | Abs():
+            yield from _terms(expr.operand)
+        case Arith():
+            yield from _terms(expr.left)
+            yield from _terms(expr.right)
+        case _:
+            pass
 
 
 def _range(expr: Expr) -> Range | None:

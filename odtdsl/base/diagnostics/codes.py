@@ -328,6 +328,8 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("R113", "training rows whose targets break the rules on outputs", ""),
     ("R114", "rules on leaf outputs that force a loss to be infinite", ""),
     ("R115", "a bound above all that a share can be", 'rule r: gap(rate("yes"), sex) <= 5'),
+    ("R116", "a number of rows compared with a part of a row", "rule r: forall leaf: size >= 0.03"),
+    ("R117", "a rule on costs where no feature has one", "rule r: forall path: cost <= 30"),
     (
         "R201",
         "a product or quotient of measures, which is not linear",
