@@ -104,7 +104,8 @@ class Explain(OnSpec):
                 warn((*found.other_warnings, *warnings))
                 print_lines(explained(found))
                 if proven.get("proof") is not None:
-                    print_lines(("", f"no tree keeps the conflict, certified: {self.proof}"))
+                    within = "no tree within the depth and leaves of the spec keeps the conflict"
+                    print_lines(("", f"{within}, certified: {self.proof}"))
                     rows = proven["proof"]["rows"]
                     print_lines((f"  on a machine without odtdsl: odtcheck {self.proof} {rows}",))
         return WRONG if warnings else EXPLAINED_CODES[found.status]
