@@ -255,7 +255,8 @@ def cli() -> Iterator[str]:
         "",
         NOTE,
         "",
-        "`odt COMMAND --help`, or `-h`, prints the same. What `--json` prints is in [json.md](json.md).",
+        "`odt COMMAND --help`, or `-h`, prints the same. What `--json` prints is in"
+        " [json.md](json.md).",
         "",
     )
     yield from _table(
