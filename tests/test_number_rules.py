@@ -53,6 +53,40 @@ def test_the_optimum_under_rules_is_that_of_brute_force(scope: str, term: str) -
     assert found["optimal"]
 
 
+@pytest.mark.parametrize("term", ["cost", "length", "uses"])
+def test_a_rule_that_every_tree_keeps_changes_nothing(term: str) -> None:
+    """It leaves a sum over rows that nothing asks about."""
+    for seed in range(scaled(30)):
+        case = number_case("path", term, LOSSES[seed % len(LOSSES)], 1, f"idle {seed}")
+        text = f"{case.text}\nrule idle: expected_cost <= 1 or same_leaf(0, 0)"
+        with without_start():
+            found = odtdsl.solve(text, using="exact", frame=case.frame)
+        assert (found.status == "infeasible") == (case.optimum is None), text
+        if case.optimum is not None:
+            assert found.stages[0].value is not None
+            assert case.near(float(found.stages[0].value), case.optimum[0]), text
+
+
+def test_a_sum_that_nothing_asks_about_is_no_size() -> None:
+    frame = {"b": list("prqrrqqq"), "c": [0, 0, 1, 0, 0, 1, 1, 0], "y": [1, 0, 0, 1, 0, 0, 1, 0]}
+    text = """data frame
+target y: number
+feature b: category
+cost b = 7.25
+feature c: binary
+cost c = 2
+tree depth <= 2
+minimize mse
+rule dear: forall path: cost - 2 * length >= 5.25"""
+    with without_start():
+        alone, both = (
+            odtdsl.solve(text + more, using="exact", frame=frame)
+            for more in ("", " rule idle: expected_cost < 3 or same_leaf(3, 3)")
+        )
+    assert (alone.status, both.status) == ("optimal", "optimal")
+    assert alone.objective == both.objective
+
+
 def test_prices_round_like_losses() -> None:
     """Where the loss is nothing, what earlier stages have reached holds up to the rounding of
     prices, or no tree but the first one is left for the later stages."""

@@ -215,13 +215,15 @@ void RegressionData::make_counts(const Rows& rows, const Groups& groups) {
 // weights say it as well.
 void RegressionData::count(const Rows& rows, const Groups& groups) {
   const NumberRules& r = problem.rules;
+  const bool asked = r.asks_sums();  // or else there may be one that nothing asks about
   const auto value = [&](std::uint32_t row) {
-    return r.sums == 0 ? Loss{-1} : r.value[row * static_cast<std::size_t>(r.sums)];
+    return asked ? r.value[row * static_cast<std::size_t>(r.sums)] : Loss{-1};
   };
   // A count of rows, of a group maybe, or else some sum.
-  const Loss most = r.sums == 0 ? 1 : -*std::min_element(r.value.begin(), r.value.end());
-  const bool rows_alone =
-      std::all_of(r.value.begin(), r.value.end(), [&](Loss v) { return v == 0 || v == -most; });
+  const Loss most = asked ? -*std::min_element(r.value.begin(), r.value.end()) : 1;
+  const bool rows_alone = !asked || std::all_of(r.value.begin(), r.value.end(), [&](Loss v) {
+    return v == 0 || v == -most;
+  });
   const Loss unit = rows_alone ? std::max<Loss>(1, most) : 1;
   double lightest = 0;
   bool alike = true;

@@ -37,9 +37,7 @@ struct NumberProblem {
   bool absolute() const { return loss == OutputLoss::absolute; }
   bool poisson() const { return loss == OutputLoss::poisson; }
   // Whether leaves or splits must hold so much.
-  bool sized() const {
-    return leaf_rows > 1 || !rules.leaf_conditions.empty() || !rules.split_conditions.empty();
-  }
+  bool sized() const { return leaf_rows > 1 || rules.asks_sums(); }
 };
 
 struct RealIncumbent {

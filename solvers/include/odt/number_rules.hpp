@@ -60,6 +60,8 @@ struct NumberRules {
   bool asks_split(int state) const {
     return !next.empty() && !split_rules[static_cast<std::size_t>(state)].empty();
   }
+  // Whether leaves or splits must hold so much of a sum; those that path costs weigh have none.
+  bool asks_sums() const { return !leaf_conditions.empty() || !split_conditions.empty(); }
   // Whether single cuts may be refused for what they part, or for their level.
   bool asks_cuts() const { return !cuts_at.empty() || !missing_low.empty(); }
   // Whether some cut between two neighbouring ranks of a node may stand there.
