@@ -8,7 +8,7 @@ import pickle
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
@@ -46,6 +46,7 @@ from odtdsl.base.back_ends import (
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.source import Source
 from odtdsl.compiler import analyse
+from odtdsl.driver import comparison
 from odtdsl.interfaces import health
 from odtdsl.interfaces.cli.commands import command
 from odtdsl.interfaces.cli.solve import Solve
@@ -144,6 +145,23 @@ def test_a_back_end_is_added_by_its_class_and_an_entry() -> None:
         with pytest.raises(OdtError, match="`order` is an option of `toy`, not of `auto`"):
             call(SPEC, frame=ROWS, using="auto", options={"order": "down"})
     assert {one.name: one.state for one in health.examine()}["back end toy"] == "ok"
+
+
+def test_a_comparison_that_is_interrupted_names_what_did_not_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    solve, asked = comparison.solve, ["exact", "search", "greedy"]
+
+    def interrupted(*args: Any, **options: Any) -> Any:
+        return replace(solve(*args, **options), interrupted=True)
+
+    whole = odtdsl.compare(SPEC, frame=ROWS, backends=asked)
+    assert all(entry.result is not None for entry in whole.entries)
+    monkeypatch.setattr(comparison, "solve", interrupted)
+    found = odtdsl.compare(SPEC, frame=ROWS, backends=asked)
+    assert [entry.name for entry in found.entries] == asked
+    assert [entry.result is None for entry in found.entries] == [False, True, True]
+    assert str(found).count("is left out: the comparison was interrupted before its turn") == 2
 
 
 @pytest.mark.usefixtures("toy")

@@ -330,14 +330,29 @@ def test_what_is_shown() -> None:
         assert "petal width (cm)" in html
 
 
-def test_limits_warn_and_keep_the_best_found() -> None:
+def test_limits_warn_and_keep_the_best_found(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = load_iris(return_X_y=True)
     rng = np.random.RandomState(0)
     X, y = rng.rand(400, 12), rng.randint(0, 3, 400)
-    with pytest.warns(ConvergenceWarning, match="raise `time_limit`"):
+    with pytest.warns(ConvergenceWarning, match="price of leaves helps more than `time_limit`"):
         tree = Tree(max_depth=5, time_limit=0.5).fit(X, y)
     assert tree.result_.status == "feasible"
     assert tree.score(X, y) > 0.4
+    monkeypatch.setattr("odtdsl.estimators.base._FAR", 1)  # as if the proof were near
+    with pytest.warns(ConvergenceWarning, match="raise `time_limit` for a proof"):
+        Tree(max_depth=5, time_limit=0.5).fit(X, y)
+
+
+def test_an_unknown_column_of_an_array_points_to_frames() -> None:
+    pd = pytest.importorskip("pandas")
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(odt.OdtError, match="N103") as caught:
+        Tree(["forall path: not uses(age)"], max_depth=1).fit(X, y)
+    assert "set_output" in str(caught.value)
+    frame = {"petal": X[:, 2], "sepal": X[:, 0]}
+    with pytest.raises(odt.OdtError, match="N103") as caught:
+        Tree(["forall path: not uses(age)"], max_depth=1).fit(pd.DataFrame(frame), y)
+    assert "set_output" not in str(caught.value)
 
 
 class ProgressCallback:

@@ -244,7 +244,7 @@ def test_the_message_says_what_is_wrong(rule: str) -> None:
 @pytest.mark.parametrize(
     "rule",
     [
-        "rule r: forall path: cost <= 0",
+        "cost b = 1 rule r: forall path: cost <= 0",
         "rule r: errors <= 0",
         "rule r: accuracy >= 100%",
         "rule r: forall leaf: size >= 6",

@@ -120,6 +120,7 @@ def test_missing_cells_without_a_side_are_told(tmp_path):
     assert len(done.stdout.split()) == 4
     assert done.stderr.startswith("warning[U219]: `region` is missing in 2 of 3 rows, and")
     assert "`missing {region} branch`" in done.stderr
+    assert "without such rows nothing is learned" in " ".join(done.stderr.split())
     assert done.stderr.count("warning") == 1, "age is not tested"
     for policy, told in (("drop", 1), ("branch", 0), ("left", 0), ("{region} branch", 0)):
         model = _regions(tmp_path, f"missing {policy}")

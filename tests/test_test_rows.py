@@ -187,6 +187,18 @@ def test_nothing_is_said_twice() -> None:
     assert told == ["always predicting n: 3 errors, accuracy 40.00%"]
 
 
+@pytest.mark.parametrize("aim", ["minimize errors", "maximize accuracy"])
+@pytest.mark.parametrize("alike", [True, False])
+def test_a_tree_no_better_than_one_leaf_on_test_rows_is_told(aim: str, alike: bool) -> None:
+    a = [i % 10 for i in range(40)]
+    learnt = ["p" if one > 6 else "n" for one in a]
+    frame = {"a": a, "y": learnt}
+    test = {"a": a, "y": learnt if alike else ["n" if one > 6 else "p" for one in a]}
+    text = f'data frame target y positive "p" tree depth <= 1 {aim}'
+    result = odtdsl.parse(text).solve(frame=frame, test_frame=test)
+    assert ("no better than one leaf" in str(result)) == (not alike)
+
+
 def test_a_diagram_has_a_baseline() -> None:
     spec = "data frame target y diagram widths 1, 2 minimize errors"
     result = odtdsl.solve(

@@ -125,9 +125,10 @@ def compare(
         back_end(engine, variant)
     core = normalize(analysis.rows)
     entries: list[Entry] = []
+    interrupted = False
     for name, engine, variant in asked:
-        reason = _refusal(core, engine, variant)
-        if reason:
+        reason = "the comparison was interrupted before its turn" if interrupted else ""
+        if reason := reason or _refusal(core, engine, variant):
             entries.append(Entry(name=name, reason=reason))
             continue
         if began is not None:
@@ -135,8 +136,7 @@ def compare(
         overrides["backend"], overrides["variant"] = engine, variant  # with only a start before it
         result = solve(analysis, **overrides)
         entries.append(Entry(name=name, result=result))
-        if result.interrupted:
-            break
+        interrupted = result.interrupted
     found = Comparison(entries=tuple(entries))
     _must_agree(found, core, analysis)
     return found

@@ -105,7 +105,10 @@ class Unfamiliar:
             severity="warning",
             message=f"{missing}, and the spec of the model does not say where such rows go",
             notes=("at each split they take the side with more training weight",),
-            helps=(f"to let each split learn the side, solve with {asked}",),
+            helps=(
+                f"to let each split learn the side, solve with {asked} and training rows of which"
+                " some lack it: without such rows nothing is learned",
+            ),
         )
 
     def of_new(self, name: str) -> Diagnostic:

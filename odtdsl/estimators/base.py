@@ -60,6 +60,9 @@ from odtdsl.predictors.frames import as_table
 from odtdsl.predictors.tree import Tree
 from odtdsl.words import values
 
+_FAR = 0.5
+"""A relative gap from which more time is a bad advice for a proof."""
+
 if TYPE_CHECKING:
     from odtdsl.backends.base import Progress
     from odtdsl.compiler.analysis import Analysis
@@ -406,10 +409,16 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         awaited = (awaited and proves(result.backend)) or result.interrupted
         if result.status == "feasible" and awaited:
             gap = "" if result.gap is None else f" (gap {float(result.gap):.2%})"
+            far = result.gap is None or result.gap > _FAR
+            advice = (
+                "far from a proof, less depth or a price of leaves helps more than `time_limit`"
+                if far
+                else "raise `time_limit` for a proof"
+            )
             ended = "was interrupted" if result.interrupted else "reached its limit"
             warnings.warn(
                 f"{name} {ended} after {result.seconds:.1f} s: the {self._model_name[:-1]} is the"
-                f" best one found{gap}; raise `time_limit` for a proof",
+                f" best one found{gap}; {advice}",
                 ConvergenceWarning,
                 stacklevel=5,
             )
@@ -585,9 +594,14 @@ def _analysed(model: Model, table: dict[str, Any]) -> Analysis:
     try:
         return model.analyse(frame=table)
     except OdtError as caught:
-        help_text = "pass columns that no split may test as `fit(X, y, sensitive_features=...)`"
+        helps = ["pass columns that no split may test as `fit(X, y, sensitive_features=...)`"]
+        if "x0" in table:
+            helps.append(
+                "names are `x0`, `x1`, ... as `X` has none: pass a data frame; transformers of"
+                ' scikit-learn make one after `set_output(transform="pandas")`'
+            )
         raise OdtError(
-            replace(one, helps=(help_text,)) if one.code == "N103" and not one.helps else one
+            replace(one, helps=tuple(helps)) if one.code == "N103" and not one.helps else one
             for one in caught.diagnostics
         ) from None
 

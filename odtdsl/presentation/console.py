@@ -114,6 +114,11 @@ def answer(result: Result, *, missing: MissingShown = False) -> Iterator[str]:
     if result.test is not None:
         yield "  " + test_line(result.test)
         yield from (f"    {line}" for line in test_lines(result.test, stage_texts(result)))
+        if result.model is not None and len(result.model.ends) > 1 and no_better(result):
+            yield (
+                "    no better than one leaf there: less depth, larger leaves or a price of leaves"
+                " may help; `odt tune` chooses them"
+            )
     yield f"  {result.by}, {result.seconds:.2f} s, seed {result.seed}"
     if result.certificate is not None:
         yield f"  {result.certificate}"
@@ -246,6 +251,18 @@ def test_lines(test: TestScore, stages: Sequence[str]) -> Iterator[str]:
         if base is not None and plain is not None:
             line += f"; {constant_name(base)} {_value(plain[at])}"
         yield line
+
+
+def no_better(result: Result) -> bool:
+    """Whether the best constant does at least as well on test rows, by the first objective."""
+    test = result.test
+    base = None if test is None else test.baseline
+    if test is None or base is None or test.audit is None or base.audit is None:
+        return False
+    own, plain = test.audit.objective[0], base.audit.objective[0]
+    if own is None or plain is None or not test.audit.of_rows[0]:
+        return False
+    return own <= plain if result.stages[0].text.startswith("maximize") else own >= plain
 
 
 def constant_name(base: TestScore) -> str:
