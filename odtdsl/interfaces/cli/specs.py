@@ -25,7 +25,7 @@ from odtdsl.interfaces.cli.common import OK, WRONG, Problem, print_json, print_l
 
 @dataclass(frozen=True, kw_only=True)
 class Check(OnSpec):
-    """Read a spec and its data; report every mistake at once. Needs no solver."""
+    """Read a spec and its data; report all mistakes that no other one hides. Needs no solver."""
 
     as_json: Json = False
 
