@@ -192,14 +192,24 @@ def test_names_of_rows_are_no_feature_in_small_files_either(tmp_path: Path) -> N
 
 def test_amounts_of_money_are_no_names_of_rows(tmp_path: Path) -> None:
     """Each differs, as names of rows do; but what to do about the sign is what one has to know."""
-    lines = [f"€{1000 + i}.00,{i}%,{i % 7},{'ab'[i % 2]}" for i in range(60)]
-    lines.insert(0, "amount,share,x,y")
-    found = written(tmp_path, "\n".join([*lines, "€5.00,3%,1,a"]), "y")
+    lines = [
+        f"€{1000 + i}.00,{i}%,{i}.5 kg/m2,{i} {'ab'[i % 2]},{i % 7},{'ab'[i % 2]}"
+        for i in range(60)
+    ]
+    lines.insert(0, "amount,share,bmi,flat,x,y")
+    found = written(tmp_path, "\n".join([*lines, "€5.00,3%,7 kg/m2,7 a,1,a"]), "y")
     why = {one.name: one.why for one in found.columns}
     assert "amounts of money" in why["amount"]
     assert "percentages" in why["share"]
+    assert why["bmi"] == "numbers with a unit: write the numbers without the unit"
+    assert "unit" not in why["flat"]
     roles = {one.name: one.role for one in found.columns}
-    assert roles == {"amount": "left out", "share": "left out", "x": "feature", "y": "target"}
+    assert roles == {
+        **dict.fromkeys(("amount", "share", "bmi"), "left out"),
+        "flat": "id",
+        "x": "feature",
+        "y": "target",
+    }
 
 
 def test_the_first_column_of_a_file_without_names_may_be_the_class(tmp_path: Path) -> None:

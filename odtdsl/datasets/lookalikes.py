@@ -9,11 +9,12 @@ from typing import Literal
 
 from odtdsl.datasets.numerals import Numerals
 
-Way = Literal["numerals", "percent", "currency", "date"]
+Way = Literal["numerals", "percent", "currency", "unit", "date"]
 
 BARE: dict[Way, tuple[str, str]] = {
     "percent": ("percentages", "write the numbers without the sign"),
     "currency": ("amounts of money", "write the numbers without the currency"),
+    "unit": ("numbers with a unit", "write the numbers without the unit"),
 }
 """What numbers with a sign are called, and what to do about it."""
 
@@ -32,6 +33,7 @@ _NUMBER = r"[+-]?\d+(?:[.,\s'\u2019]\d+)*"
 _PERCENT = re.compile(rf"{_NUMBER}\s?%")
 _SIGN = r"[$\u20ac\u00a3\u00a5]"
 _CURRENCY = re.compile(rf"[+-]?{_SIGN}\s?{_NUMBER}|{_NUMBER}\s?{_SIGN}")
+_UNIT = re.compile(rf"{_NUMBER}\s([^\W\d]\S*)")
 _DATE = re.compile(
     r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{2}|\d{4}))"
     r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?|\d{1,2}:\d{2}(?::\d{2})?"
@@ -58,6 +60,9 @@ def way_of(levels: Sequence[str]) -> Written | None:
         fitting = [level for level in levels if pattern.fullmatch(level)]
         if fitting and len(fitting) >= most:
             return Written(way=way, example=fitting[0])
+    units = [(level, found[1]) for level in levels if (found := _UNIT.fullmatch(level))]
+    if units and len(units) >= most and len({unit for _, unit in units}) == 1:
+        return Written(way="unit", example=units[0][0])
     plain = Numerals()
     signed = [level for level in levels if level[-1:].isdigit() and _is_number(level, None)]
     if len(signed) >= most and any(not _is_number(level, plain) for level in signed):
