@@ -212,6 +212,12 @@ def test_amounts_of_money_are_no_names_of_rows(tmp_path: Path) -> None:
     }
 
 
+def test_texts_read_as_missing_are_counted(tmp_path: Path) -> None:
+    lines = [f"{'<5' if i % 3 == 0 else i},{i % 7},{'ab'[i % 2]}" for i in range(60)]
+    found = written(tmp_path, "\n".join(["crp,x,y", *lines]), "y")
+    assert any('among numbers: "<5" in 20 cells;' in note for note in found.notes)
+
+
 def test_the_first_column_of_a_file_without_names_may_be_the_class(tmp_path: Path) -> None:
     lines = [f"{i % 3},{i * 1.5},{i * i},{i * 7 % 50}" for i in range(60)]
     found = written(tmp_path, "\n".join(lines))

@@ -16,6 +16,7 @@ import numpy as np
 
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.diagnostics.suggest import closest, nearest_first
+from odtdsl.base.numbers import counted
 from odtdsl.compiler.column_warnings import FEW_ROWS
 from odtdsl.compiler.profiles import (
     MARKS,
@@ -91,8 +92,8 @@ def draft(
         D101 to D113 where the file cannot be read in any way that is tried. N103: no such
         column. D232: no column that could be a target, or no other to split on.
     """
-    request, table = read_any(data)
-    request, table = with_numbers_read(request, table)
+    request, raw = read_any(data)
+    request, table = with_numbers_read(request, raw)
     names = list(table.columns)
     profiles = {name: profile_of(column, table) for name, column in table.columns.items()}
     pair = survival_pair(profiles)
@@ -151,6 +152,11 @@ def draft(
             helps=("name another target: `--target NAME`",),
         )
     writer = _Writer(data, spec, request, table, target, tuple(profiles.values()), time)
+    writer.odd = {
+        mark: sum(int((column.texts == mark).sum()) for column in raw.columns.values())
+        for mark in request.na or ()
+        if mark not in MARKS
+    }
     text, notes = writer.text()
     return Draft(
         text=text,
@@ -190,6 +196,8 @@ class _Writer:
         self.features = [column for column in columns if column.role == "feature"]
         self.truth, self.time = table.columns[target], time
         self.notes: list[str] = []
+        self.odd: dict[str, int] = {}
+        """Texts among numbers that are read as missing, and in how many cells they stand."""
 
     def text(self) -> tuple[str, tuple[str, ...]]:
         """The spec, and what to look at."""
@@ -237,7 +245,8 @@ class _Writer:
             words.append(f"test 25%{stratified} seed 1")
         if asked.na:
             words.append(f"na {{{', '.join(quote(mark) for mark in asked.na)}}}")
-        if odd := [quote(mark) for mark in asked.na if mark not in MARKS]:
+        if self.odd:
+            odd = [f"{quote(mark)} in {counted(n, 'cell')}" for mark, n in self.odd.items()]
             self.notes.append(
                 f"read as missing, as it stands among numbers: {', '.join(odd)}; "
                 "if it is a mistake, correct it in the file"
