@@ -46,7 +46,7 @@ from odtdsl.base.back_ends import (
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.source import Source
 from odtdsl.compiler import analyse
-from odtdsl.driver import comparison
+from odtdsl.driver import comparison, pipeline
 from odtdsl.interfaces import health
 from odtdsl.interfaces.cli.commands import command
 from odtdsl.interfaces.cli.solve import Solve
@@ -150,10 +150,10 @@ def test_a_back_end_is_added_by_its_class_and_an_entry() -> None:
 def test_a_comparison_that_is_interrupted_names_what_did_not_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    solve, asked = comparison.solve, ["exact", "search", "greedy"]
+    asked = ["exact", "search", "greedy"]
 
     def interrupted(*args: Any, **options: Any) -> Any:
-        return replace(solve(*args, **options), interrupted=True)
+        return replace(pipeline.solve(*args, **options), interrupted=True)
 
     whole = odtdsl.compare(SPEC, frame=ROWS, backends=asked)
     assert all(entry.result is not None for entry in whole.entries)
