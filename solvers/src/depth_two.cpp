@@ -112,6 +112,7 @@ Loss DepthTwo::whole(View& view, Floors& floors, bool large, const Open& open, b
 Outcome DepthTwo::stump(View& view, Loss upper, Ask ask) {
   least_ = ask.least;
   begin(view);
+  control_.poll(view.rows() * p_ / 8 + 1);
   whole(view, ask);
   Outcome out;
   out.value = ask.must ? whole_.must : whole_.large;

@@ -137,3 +137,20 @@ CASE(optimum_of_many_classes_equals_that_on_bit_sets) {
     CHECK(value[0] == value[1]);
   }
 }
+
+// Nearly all is done in nodes of two leaves, whose work counts too. The time is for a search that
+// does not end by its work.
+CASE(a_limit_holds_where_nodes_have_two_leaves) {
+  Random random(84);
+  Problem p = random_problem(random, 60, 10, 3, 1000);
+  p.depth = 6;
+  p.leaves = 7;
+  Options o;
+  o.method = 1;
+  o.alone = 1000000000;
+  o.work_limit = 300000;
+  o.time_limit = 30;
+  const Result r = solve(p, o);
+  CHECK(r.status == Status::feasible);
+  CHECK(r.work > o.work_limit && r.counters.scans < 16 * r.work);
+}
