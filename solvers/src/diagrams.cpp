@@ -212,7 +212,8 @@ class ShapeSearch : ShapeTrees<W> {
     return found;
   }
 
-  // Which arc ends: none, the left or the right one.
+  // Which arc ends: none, the left or the right one. Where both do, a cut pays only if it does with
+  // the left one alone, as what leads on loses no more.
   static std::size_t ending(int left, int right) {
     return left == kEnds ? 1 : right == kEnds ? 2 : 0;
   }

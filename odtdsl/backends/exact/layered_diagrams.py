@@ -12,6 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import partial
 from heapq import heapify, heappop, heappush
+from itertools import islice
 
 import numpy as np
 
@@ -170,10 +171,16 @@ class Layered:
                     number, _, shape = running.pop(ended)
                     spent += self._learn(shape, ended.result())
                     if shape not in self.asked:
-                        number += 1 if len(self.open()) > FEW else 2
+                        number += 2 if self._few() else 1
                         if number < len(EFFORTS):
                             heappush(todo, (number, (self.bounds[shape],), shape))
         return self._least()
+
+    def _few(self) -> bool:
+        """Whether few shapes are left; asked after each of what may be thousands of searches."""
+        upper = self.trees.upper()
+        left = (bound for bound in self.bounds.values() if bound < upper)
+        return sum(1 for _ in islice(left, FEW + 1)) <= FEW
 
     def _over(self, deadline: float | None, spent: int) -> bool:
         trees = self.trees
