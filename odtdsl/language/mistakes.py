@@ -33,6 +33,7 @@ from odtdsl.language.vocabulary import (
     SPELLINGS,
     STATEMENTS,
     UNITS,
+    WORDS_OF_TARGETS,
     expected_words,
     one_of,
 )
@@ -337,7 +338,8 @@ def _other_word(f: Failure) -> Diagnostic | None:
         if len(word) > 1
     ]
     likely = [word for word in words if not (f.at_statement and word in STATEMENTS)]
-    meant = OTHER_WORDS.get(f.found)
+    others = OTHER_WORDS | (WORDS_OF_TARGETS if f.keyword == "target" else {})
+    meant = others.get(f.found)
     if meant not in likely:
         meant = closest(f.found, likely) if len(f.found) > 2 else None
     if meant is None or meant == f.found:

@@ -115,6 +115,23 @@ OTHER_WORDS = {
 }
 """Words for what has another name here; good only where that name could stand."""
 
+WORDS_OF_TARGETS = dict.fromkeys(
+    (
+        "categorical",
+        "category",
+        "nominal",
+        "string",
+        "str",
+        "enum",
+        "factor",
+        "binary",
+        "bool",
+        "boolean",
+    ),
+    "class",
+)
+"""Words that mean labels behind the colon of a target; elsewhere they mean a type of feature."""
+
 UNITS = {
     "sec": "s",
     "secs": "s",
