@@ -182,6 +182,7 @@ def test_sizes_of_splits_and_weights_of_leaves() -> None:
     [
         ({"class_weight": "even"}, "`class_weight`"),
         ({"class_weight": {0: -1, 1: 1}}, "at least 0"),
+        ({"class_weight": {0: float("nan"), 1: 1}}, "`class_weight` cannot be nan"),
         ({"class_weight": {0: float("nan")}}, "finite"),
         ({"class_weight": {0: 1, 1: 1, 7: 2}}, "`y` has 0, 1"),
         ({"class_weight": {0: 2}, "objective": "leaves"}, "U602"),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -141,9 +144,10 @@ def _prices(said: Any, classes: Any, y: Any) -> tuple[Fraction, ...]:
         )
     if isinstance(said, Mapping):
         for one in said.values():
-            exact = values.exact(one)
+            boundless = isinstance(one, Real | Decimal) and not math.isfinite(one)
+            exact = None if boundless else values.exact(one)
             if exact is None or exact < 0:
-                raise values.wrong("`class_weight`", one, "give numbers of at least 0")
+                raise values.wrong("`class_weight`", one, "give finite numbers of at least 0")
         for label in said:
             if label not in classes.tolist():
                 known = ", ".join(map(repr, classes.tolist()))
