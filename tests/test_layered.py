@@ -161,7 +161,7 @@ def test_a_search_that_is_cut_short_claims_no_more_and_is_taken_up() -> None:
 
 
 def test_instruction_sets_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is forced is used: kernels of 64 features look at other rows than those of one."""
+    """What is forced is used: kernels of many features look at other rows than those of one."""
     sets, differ = _engine.instruction_sets(), 0
     for seed in range(scaled(200, least=20)):
         rng = np.random.default_rng(seed)
@@ -175,7 +175,7 @@ def test_instruction_sets_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None
         assert all(one.complete for one in found), seed
         assert len({(one.value, one.bound) for one in found}) == 1, seed
         differ += len({one.work for one in found}) > 1
-    assert (differ > 0) == ("avx512" in sets)
+    assert (differ > 0) == ("avx2" in sets)
 
 
 def engine_of(ranks: Any, losses: Any) -> _engine.Layered:
@@ -261,17 +261,19 @@ def test_tables_that_do_not_fit_are_refused() -> None:
 
 
 def test_one_cut_is_best_of_all_features() -> None:
-    """The last layer, where eight features are summed at once for two labels: against all cuts."""
+    """The last layer, where eight features are summed at once for two labels, or 32 of them if
+    their sums fit in bytes: against all cuts."""
     seen: Counter[str] = Counter()
     for seed in range(scaled(3_000)):
         rng = np.random.default_rng(seed)
-        rows, features = int(rng.choice([1, 2, 5, 30, 64, 65, 129, 300])), int(rng.integers(1, 19))
+        rows = int(rng.choice([1, 2, 5, 30, 64, 65, 129, 200, 300]))
+        features = int(rng.integers(1, 19) if seed % 4 else rng.integers(30, 70))
         labels = int(rng.choice([2, 2, 2, 3, 5, 6]))
         distinct = rng.integers(1, 9, features).astype(np.uint32)
         ranks = np.array([rng.integers(0, n, rows) for n in distinct], dtype=np.uint32)
         allowed = [None if rng.random() < 0.5 else rng.random(n) < 0.6 for n in distinct]
         largest = int(rng.choice([1, 5, 10**6, 10**9]))
-        losses = rng.integers(0, largest + 1, (rows, labels))
+        losses = rng.integers(0, largest + 1, (rows, labels)) * rng.choice([1, 7])
         table = _engine.RankTable(ranks, distinct, allowed)
         found = _engine.Layered(table, losses).solve([1], 2**60, NO_LIMITS)
         assert found.complete
