@@ -453,14 +453,15 @@ template <int W>
 class Search final : public LayeredSearch {
  public:
   explicit Search(LayeredProblem problem)
-      : anyway_(take_out(problem)), table_(std::move(problem)) {}
+      : anyway_(take_out(problem)), unit_(by_unit(problem)), table_(std::move(problem)) {}
 
   LayeredAnswer solve(const std::vector<int>& shape, Loss below, bool bound_only,
                       const Options& options) override {
-    LayeredAnswer found = ShapeSearch<W>(table_).solve(shape, std::max<Loss>(0, below - anyway_),
+    const Loss most = std::max<Loss>(0, below - anyway_);
+    LayeredAnswer found = ShapeSearch<W>(table_).solve(shape, most / unit_ + (most % unit_ != 0),
                                                        bound_only, options);
-    found.bound = std::min(below, found.bound + anyway_);
-    if (found.value < kInfinite) found.value += anyway_;
+    found.bound = std::min(below, found.bound * unit_ + anyway_);
+    if (found.value < kInfinite) found.value = found.value * unit_ + anyway_;
     return found;
   }
 
@@ -476,7 +477,17 @@ class Search final : public LayeredSearch {
     return sum;
   }
 
-  const Loss anyway_;
+  // Losses are told by what they are multiples of: a sum that leaves no room for one more row is
+  // seen as full.
+  static Loss by_unit(LayeredProblem& p) {
+    Loss unit = 0;
+    for (const Loss l : p.loss) unit = std::gcd(unit, l);
+    if (unit == 0) return 1;
+    for (Loss& l : p.loss) l /= unit;
+    return unit;
+  }
+
+  const Loss anyway_, unit_;
   ShapeTable<W> table_;
 };
 
