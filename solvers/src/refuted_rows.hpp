@@ -9,10 +9,12 @@
 
 namespace odt {
 
-// The last such sets, and those that helped; compared with a set eight at a time where the
-// processor counts bits in vectors.
+// The last such sets, and those that helped; compared with a set eight at a time, or four, where
+// the processor has vectors.
 class RefutedRows {
  public:
+  enum class Vectors { none, avx2, avx512 };
+
   // `dearest`: what each row loses at most.
   RefutedRows(std::size_t words, const std::vector<Loss>& dearest);
 
@@ -38,7 +40,8 @@ class RefutedRows {
   std::vector<std::uint64_t> can_lose_;  // the rows that can
   std::vector<std::uint64_t> kept_;
   std::size_t many_ = 0, next_ = 0;
-  bool vectors_;
+  Loss most_ = 0;  // that a set loses
+  Vectors vectors_;
 };
 
 }  // namespace odt
