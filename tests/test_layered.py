@@ -307,6 +307,8 @@ def drawn(rng: Any, rows: int, features: int, most: int, labels: int) -> tuple[A
         losses[rng.random(rows) < 0.3] = losses.max()  # whatever the label
     elif kind < 0.3:
         losses *= rng.integers(0, 3, (rows, 1))
+    elif kind < 0.5:  # rows of several labels, as rows are that no test tells apart
+        losses += losses[rng.permutation(rows)]
     return ranks, distinct, allowed, losses
 
 

@@ -740,8 +740,11 @@ void PairLanes::Room::sides_that_may_end(const PairLanes& lanes, const std::uint
   take(lanes, bits, words);
   ends.assign(lanes.asked_, {labels_ < 2, labels_ < 2});
   if (labels_ < 2) return;
+  Loss given = 0;  // what rows lose anyway can be less than nothing: they have most labels then
+  for (const auto& [row, loss] : lanes.base_)
+    if (loss < 0 && has_bit(bits, row)) given -= loss;
   // In units: a side loses less than `best`, and enough of its rows end right.
-  const int few = static_cast<int>(std::min<Loss>((best - 1) / lanes.unit_ + 1, kPairRows)),
+  const int few = static_cast<int>(std::min<Loss>((best + given - 1) / lanes.unit_ + 1, kPairRows)),
             away = static_cast<int>(
                 std::min<Loss>(all < best ? 0 : (all - best) / lanes.unit_, kPairRows));
   ask_packed(lanes, [&](const auto& search) {
