@@ -9,6 +9,7 @@ from typing import TypeVar, assert_never
 import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.base.diagnostics.suggest import closest
 from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.compiler.namespace import FUNCTIONS, WORDS, Namespace
 from odtdsl.compiler.targets import TargetPart, called
@@ -115,10 +116,8 @@ class Arguments:
         namespace = self.namespace
         if isinstance(expr, ast.Call):
             # Those that may stand here come first: of equally near ones they are meant.
-            words = namespace.words
-            here = {word for word in words if self.scope in BY_NAME[word].scopes}
-            known = [*FUNCTIONS, *sorted(here), *sorted(words - here)]
-            return self._unknown("term", name, known, expr)
+            here, elsewhere = self._words()
+            return self._unknown("term", name, [*FUNCTIONS, *here], elsewhere, expr)
         if name in namespace.group_names:
             return self.reporter.error(
                 "T217",
@@ -137,21 +136,42 @@ class Arguments:
                 expr,
                 helps=helps if is_feature else (),
             )
-        terms = sorted(namespace.words - {"root", "feature"})
-        near = [*terms, *namespace.lets, *namespace.group_names]
+        here, elsewhere = (
+            [w for w in words if w not in ("root", "feature")] for words in self._words()
+        )
         scopes = (Scope.LEAF, Scope.MODEL)  # of the model: `forall leaf` may be forgotten
-        if "number" in TargetPart.of(namespace.target.kind).terms and self.scope in scopes:
-            # What a leaf puts out comes first, then what else may be said here.
-            terms.sort(key=lambda word: self.scope not in BY_NAME[word].scopes)
-            near = [*namespace.target.names, *terms, *namespace.lets, *namespace.group_names]
-        return self._unknown("name", name, near, expr)
+        outputs = "number" in TargetPart.of(namespace.target.kind).terms and self.scope in scopes
+        names = namespace.target.names if outputs else ()
+        known = [*names, *here, *namespace.lets, *namespace.group_names]
+        return self._unknown("name", name, known, elsewhere, expr)
 
-    def _unknown(self, what: str, name: str, known: list[str], expr: ast.Node) -> StatementError:
-        """The error on an unknown word; for a word of other languages it names the term."""
+    def _words(self) -> tuple[list[str], list[str]]:
+        """The words that may stand here, then all others of this target."""
+        target = self.namespace.target
+        part = TargetPart.of(target.kind)
+        here = []
+        for word in sorted(self.namespace.words):
+            term = BY_NAME[word]
+            if self.scope in term.scopes and (
+                term.target is None or part.takes(term.target, target)
+            ):
+                here.append(word)
+        return here, sorted(self.namespace.words.difference(here))
+
+    def _unknown(
+        self, what: str, name: str, known: list[str], elsewhere: list[str], expr: ast.Node
+    ) -> StatementError:
+        """The error on an unknown word; for a word of other languages it names the term.
+
+        What is listed may stand here (`known`); a misspelt word may belong elsewhere, too.
+        """
         ours = our_way(name)
-        if ours is None:
-            return self.reporter.unknown("N201", what, name, known, expr)
-        return self.reporter.error("N201", f"{what} `{name}` is unknown", expr, helps=(ours,))
+        if ours is not None:
+            return self.reporter.error("N201", f"{what} `{name}` is unknown", expr, helps=(ours,))
+        if closest(name, [*known, *elsewhere]) is not None:
+            return self.reporter.unknown("N201", what, name, [*known, *elsewhere], expr)
+        helps = ("`odt rules` lists all words and what they mean",)
+        return self.reporter.unknown("N201", what, name, known, expr, helps=helps)
 
     def in_scope(self, name: str, at: ast.Node, shown: str | None = None) -> Term:
         """The term of a word, if it may stand here; `shown` is how the spec calls it."""
