@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "diagram_bytes.hpp"
+#include "diagram_sets.hpp"
 #include "odt/kernels.hpp"
 #include "odt/pair_lanes.hpp"
 
@@ -19,6 +20,14 @@ bool pairs_have_bytes() {
          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi") &&
          __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vpopcntdq") &&
          __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+#else
+  return false;
+#endif
+}
+
+bool counts_bits() {
+#ifdef ODT_SETS_TARGET
+  return may_use(Isa::avx2) && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
 #else
   return false;
 #endif
@@ -73,9 +82,10 @@ bool PairLanes::split_rows(const LayeredProblem& p) {
   return true;
 }
 
-PairLanes::PairLanes(const LayeredProblem& p) : labels_(p.labels), asked_(p.features) {
+PairLanes::PairLanes(const LayeredProblem& p)
+    : labels_(p.labels), lanes_(pairs_have_bytes()), asked_(p.features) {
   if (p.labels < 2 || p.labels > kMostLabels || p.features == 0 || p.rows >= kMostRows ||
-      !pairs_have_bytes() || !split_rows(p))
+      !(lanes_ || counts_bits()) || !split_rows(p))
     return;
   std::vector<std::size_t> order(rows_), cuts;
   for (std::size_t f = 0; f < p.features; ++f) {
@@ -90,11 +100,13 @@ PairLanes::PairLanes(const LayeredProblem& p) : labels_(p.labels), asked_(p.feat
         cut = p.allowed[f].empty() || p.allowed[f][r];
       if (cut) cuts.push_back(i);
     }
-    if (cuts.size() <= kFewCuts)
+    if (cuts.size() <= kFewCuts || !lanes_)
       for (const std::size_t cut : cuts) add_cut(f, order, cut);
     else
       add_feature(f, order, cuts);
   }
+  const std::size_t few = p.features * (p.labels == 2 ? kFewSets : kManySets);
+  if (!lanes_ && cut_of_.size() > few) unit_ = 0;  // other ways are quicker
 }
 
 void PairLanes::add_cut(std::size_t f, const std::vector<std::size_t>& order, std::size_t before) {
@@ -140,7 +152,7 @@ void PairLanes::add_feature(std::size_t f, const std::vector<std::size_t>& order
 
 #ifdef ODT_PAIR_LANES
 
-ODT_PAIR_TARGET void PairLanes::Room::take(const PairLanes& lanes, const std::uint64_t* bits,
+ODT_SETS_TARGET void PairLanes::Room::take(const PairLanes& lanes, const std::uint64_t* bits,
                                            std::size_t words) {
   std::fill(all_, all_ + kWords, 0);
   std::copy(bits, bits + std::min(words, kWords), all_);
@@ -164,6 +176,21 @@ ODT_PAIR_TARGET void PairLanes::Room::take(const PairLanes& lanes, const std::ui
 
 bool PairLanes::Room::signs() const {
   return labels_ == 2 && std::max(of_[0], of_[1]) <= kMostOfASign;
+}
+
+// Those of some rows that are in a set, by their numbers in it, of which so many are in the words
+// before each. The words of the rows lie so far apart.
+template <int R>
+ODT_SETS_TARGET inline void squeeze(const std::uint64_t* rows, std::size_t apart,
+                                    const std::uint64_t* set, const int* behind,
+                                    std::uint64_t* packed) {
+  std::fill(packed, packed + PairLanes::kWords + 1, 0);
+  for (int w = 0; w < R; ++w) {
+    const std::uint64_t here = _pext_u64(rows[static_cast<std::size_t>(w) * apart], set[w]);
+    const int at = behind[w] / 64, shift = behind[w] % 64;
+    packed[at] |= here << shift;
+    if (shift) packed[at + 1] |= here >> (64 - shift);
+  }
 }
 
 // The places behind which a cut stands, among 64 from this one on.
@@ -257,15 +284,10 @@ ODT_PAIR_TARGET void PairLanes::Room::pack_cuts(const PairLanes& lanes, const in
   cut_of_.clear();
   left_.assign((lanes.cut_of_.size() + kCutLanes) / kCutLanes * kCutLanes * kWords, 0);
   for (std::size_t c = 0; c < lanes.cut_of_.size(); ++c) {
-    std::uint64_t packed[kWords + 1] = {};
+    std::uint64_t packed[kWords + 1];
+    squeeze<R>(lanes.left_.data() + word_of_cut(c, 0), kCutLanes, all_, behind, packed);
     int before = 0;
-    for (std::size_t w = 0; w < R; ++w) {
-      const std::uint64_t here = _pext_u64(lanes.left_[word_of_cut(c, w)], all_[w]);
-      const int at = behind[w] / 64, shift = behind[w] % 64;
-      packed[at] |= here << shift;
-      if (shift) packed[at + 1] |= here >> (64 - shift);
-      before += count_bits(here);
-    }
+    for (std::size_t w = 0; w < kWords; ++w) before += count_bits(packed[w]);
     if (before == 0 || before == rows_) continue;
     for (std::size_t w = 0; w < kWords; ++w) left_[word_of_cut(cut_of_.size(), w)] = packed[w];
     cut_of_.push_back(c);
@@ -683,7 +705,92 @@ struct PairSearch {
   }
 };
 
+// Numbers the rows of the set from 0, in their order, and keeps the cuts that part them: one of
+// those that part them alike, with the first row on the right. They were R words.
+template <int R>
+ODT_SETS_TARGET void PairLanes::Room::pack_sets(const PairLanes& lanes) {
+  int behind[R + 1] = {};
+  for (int w = 0; w < R; ++w) behind[w + 1] = behind[w] + count_bits(all_[w]);
+  std::uint64_t packed[kWords + 1];
+  const std::size_t words = (static_cast<std::size_t>(rows_) + 63) / 64, cuts = lanes.cut_of_.size();
+  left_.resize((cuts + kCutLanes) / kCutLanes * kCutLanes * kWords);
+  std::size_t places = 64;
+  while (places < 2 * cuts) places *= 2;
+  cut_by_rows_.assign(places, 0);
+  cut_of_.clear();
+  for (std::size_t c = 0; c < cuts; ++c) {
+    int before = 0;
+    for (std::size_t w = 0; w < R; ++w)
+      before += count_bits(lanes.left_[word_of_cut(c, w)] & all_[w]);
+    if (before == 0 || before == rows_) continue;
+    squeeze<R>(lanes.left_.data() + word_of_cut(c, 0), kCutLanes, all_, behind, packed);
+    if (packed[0] & 1)
+      for (std::size_t w = 0; w < words; ++w) {
+        const int rows = std::min(rows_ - 64 * static_cast<int>(w), 64);
+        packed[w] ^= ~std::uint64_t{0} >> (64 - rows);
+      }
+    std::uint64_t place = 0;
+    for (std::size_t w = 0; w < words; ++w) {
+      place = (place ^ packed[w]) * 0x9e3779b97f4a7c15u;
+      place ^= place >> 29;
+    }
+    const std::size_t at = cut_of_.size();
+    bool is_new = false;
+    for (place &= places - 1; !is_new; place = (place + 1) & (places - 1)) {
+      const std::uint32_t known = cut_by_rows_[place];
+      is_new = known == 0;
+      bool alike = !is_new;
+      for (std::size_t w = 0; w < words && alike; ++w)
+        alike = left_[word_of_cut(known - 1, w)] == packed[w];
+      if (alike) break;
+      if (is_new) cut_by_rows_[place] = static_cast<std::uint32_t>(at + 1);
+    }
+    if (!is_new) continue;
+    for (std::size_t w = 0; w < words; ++w) left_[word_of_cut(at, w)] = packed[w];
+    cut_of_.push_back(c);
+  }
+  for (int k = 0; k < labels_; ++k) {
+    squeeze<R>(is_[k], 1, all_, behind, packed);
+    std::copy(packed, packed + kWords, is_[k]);
+  }
+  std::fill(all_, all_ + kWords, 0);
+  for (int k = 0; k < labels_; ++k)
+    for (std::size_t w = 0; w < kWords; ++w) all_[w] |= is_[k][w];
+}
+
+template <int R>
+ODT_SETS_TARGET void PairLanes::Room::set_sides_that_may_end(const PairLanes& lanes, int all,
+                                                             int best,
+                                                             std::vector<Ends>& ends) const {
+  using Sets = SetSearch<R>;
+  for (std::size_t c = 0; c < lanes.cut_of_.size(); ++c) {
+    const std::uint64_t* cut = Sets::cut_at(lanes.left_.data(), c);
+    int left = 0, right = 0, before = 0;
+    for (int k = 0; k < labels_; ++k) {
+      const int here = Sets::count_left(cut, is_[k]);
+      left = std::max(left, here);
+      right = std::max(right, of_[k] - here);
+      before += here;
+    }
+    const bool up = Sets::may_end(left, before, all, best),
+               down = Sets::may_end(right, rows_ - before, all, best);
+    for (const auto& [f, flipped] : lanes.cut_of_[c]) {
+      ends[f].up |= flipped ? down : up;
+      ends[f].down |= flipped ? up : down;
+    }
+  }
+}
+
 namespace {
+
+// For as many words as hold so many rows.
+template <class Ask>
+auto ask_sets(std::size_t rows, const Ask& ask) {
+  if (rows <= 64) return ask(std::integral_constant<int, 1>());
+  if (rows <= 128) return ask(std::integral_constant<int, 2>());
+  if (rows <= 192) return ask(std::integral_constant<int, 3>());
+  return ask(std::integral_constant<int, 4>());
+}
 
 template <int R, class Ask>
 int ask_labels(const PairLanes& lanes, PairLanes::Room& room, bool signs, const Ask& ask) {
@@ -703,6 +810,11 @@ int ask_pairs(const PairLanes& lanes, PairLanes::Room& room, bool signs, std::si
 Loss PairLanes::Room::stump(const PairLanes& lanes, const std::uint64_t* bits, std::size_t words) {
   take(lanes, bits, words);
   if (labels_ < 2) return base_;
+  if (!lanes.lanes_)
+    return base_ + lanes.unit_ * ask_sets(lanes.rows_, [&](auto words) {
+             looked_ += lanes.rows_;
+             return SetSearch<words>{*this}.stump(lanes.left_.data(), lanes.cut_of_.size(), all_);
+           });
   const int lost = ask_pairs(lanes, *this, signs(), lanes.rows_, [&](const auto& search) {
     return search.stump(search.placed(), all_);
   });
@@ -747,6 +859,13 @@ void PairLanes::Room::sides_that_may_end(const PairLanes& lanes, const std::uint
   const int few = static_cast<int>(std::min<Loss>((best + given - 1) / lanes.unit_ + 1, kPairRows)),
             away = static_cast<int>(
                 std::min<Loss>(all < best ? 0 : (all - best) / lanes.unit_, kPairRows));
+  if (!lanes.lanes_) {
+    ask_sets(lanes.rows_, [&](auto words) {
+      set_sides_that_may_end<words>(lanes, few + away, few, ends);
+      return 0;
+    });
+    return;
+  }
   ask_packed(lanes, [&](const auto& search) {
     search.sides_that_may_end(few + away, few);
     for (std::size_t c = 0; c < cut_of_.size(); ++c) {
@@ -775,6 +894,15 @@ Loss PairLanes::Room::pair(const PairLanes& lanes, const std::uint64_t* bits, st
   const Loss room = (budget - base_) / lanes.unit_ + 1;
   int best = rows_ - *std::max_element(of_, of_ + labels_);
   best = static_cast<int>(std::min<Loss>(room, best));
+  if (!lanes.lanes_) {
+    ask_sets(lanes.rows_, [&](auto words) {
+      pack_sets<words>(lanes);
+      return 0;
+    });
+    best = ask_sets(static_cast<std::size_t>(rows_),
+                    [&](auto words) { return SetSearch<words>{*this}.pair(chain, best); });
+    return std::min(budget + 1, base_ + lanes.unit_ * best);
+  }
   best = ask_packed(
       lanes, [&](const auto& search) { return chain ? search.chain(best) : search.both(best); });
   return std::min(budget + 1, base_ + lanes.unit_ * best);

@@ -5,8 +5,9 @@
 // pass over them tells what a set of them loses with one cut more, of all features. For two layers
 // the rows asked for are packed first. A row that passes over a cut changes the sum of both sides
 // by at most what a row loses, so what is far above the best closes the cuts around it. A feature
-// with few cuts has no lane: each of its cuts is a set of rows, and bits are counted. Needs AVX-512
-// with bytes and counts of bits.
+// with few cuts has no lane: each of its cuts is a set of rows, and bits are counted. Lanes need
+// AVX-512 with bytes and counts of bits; without it, where there are not too many cuts, each is a
+// set of rows.
 #pragma once
 
 #include <array>
@@ -28,7 +29,7 @@ class PairLanes {
   explicit PairLanes(const LayeredProblem& problem);
 
   // Only where there are at most kMostLabels labels and less than kMostRows rows, each of which is
-  // as many as its losses say.
+  // as many as its losses say; without lanes, only where cuts are few.
   bool works() const { return unit_ > 0; }
 
   // What one caller at a time writes.
@@ -57,6 +58,8 @@ class PairLanes {
    private:
     template <int R, bool Signs>
     friend struct PairSearch;
+    template <int R>
+    friend struct SetSearch;
 
     void take(const PairLanes& lanes, const std::uint64_t* bits, std::size_t words);
     template <int R>
@@ -69,6 +72,11 @@ class PairLanes {
     template <class Ask>
     int ask_packed(const PairLanes& lanes, const Ask& ask);
     bool signs() const;
+    template <int R>
+    void pack_sets(const PairLanes& lanes);
+    template <int R>
+    void set_sides_that_may_end(const PairLanes& lanes, int all, int best,
+                                std::vector<Ends>& ends) const;
 
     Loss base_ = 0;
     std::uint64_t looked_ = 0;
@@ -91,14 +99,22 @@ class PairLanes {
     std::vector<std::uint64_t> left_;
     std::vector<std::size_t> cut_of_;
     std::vector<std::int64_t> sum_of_cuts_;
+    // Without lanes: the packed rows of each label left of each cut, the cuts to be looked at, and
+    // where the packed cuts are by what they hold, from 1.
+    std::vector<int> count_;
+    std::vector<std::size_t> todo_;
+    std::vector<std::uint32_t> cut_by_rows_;
   };
 
  private:
   template <int R, bool Signs>
   friend struct PairSearch;
+  template <int R>
+  friend struct SetSearch;
 
   // Features with at most so many cuts have none of the lanes: their cuts are sets of rows.
-  static constexpr std::size_t kFewCuts = 4, kCutLanes = 8;
+  // Without lanes, so many of a feature on average if other ways take two labels, or more labels.
+  static constexpr std::size_t kFewCuts = 4, kCutLanes = 8, kFewSets = 4, kManySets = 32;
   static std::size_t word_of_cut(std::size_t cut, std::size_t word) {
     return (cut / kCutLanes * kWords + word) * kCutLanes + cut % kCutLanes;
   }
@@ -112,6 +128,7 @@ class PairLanes {
   // A row of the problem keeps its number, if it is at least one; the others come behind.
   std::size_t rows_ = 0, features_ = 0;
   int labels_ = 0;
+  bool lanes_ = false;
   std::size_t asked_ = 0;                // features of the problem
   std::vector<std::size_t> feature_of_;  // of each lane
   // Single cuts: the rows on the left, and the features that part the rows so, or the other way
