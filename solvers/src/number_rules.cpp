@@ -24,20 +24,36 @@ bool NumberRules::any_strict() const {
   return false;
 }
 
-bool NumberRules::unordered() const {
+PathKinds::PathKinds(const NumberRules& rules) {
   constexpr std::size_t kMost = std::size_t{1} << 22;  // looked at
-  const std::size_t width = static_cast<std::size_t>(columns);
-  if (next.size() * width > kMost) return false;
-  const auto behind = [&](int state, std::size_t column) {
-    return state < 0 ? -1 : next[static_cast<std::size_t>(state) * width + column];
-  };
-  for (std::size_t state = 0; state * width < next.size(); ++state)
-    for (std::size_t a = 0; a < width; ++a)
-      for (std::size_t b = 0; b < a; ++b)
-        if (behind(behind(static_cast<int>(state), a), b) !=
-            behind(behind(static_cast<int>(state), b), a))
-          return false;
-  return true;
+  if (rules.none()) return;
+  const std::size_t width = static_cast<std::size_t>(rules.columns), states = rules.need.size();
+  unordered = told_by_two = states * width * width <= kMost;
+  if (!unordered) return;
+  std::vector<std::size_t> first;  // columns, one of each kind
+  for (std::size_t c = 0; c < width; ++c) {
+    const auto like = std::find_if(first.begin(), first.end(), [&](std::size_t other) {
+      for (std::size_t at = 0; at < rules.next.size(); at += width)
+        if (rules.next[at + c] != rules.next[at + other]) return false;
+      return true;
+    });
+    of.push_back(static_cast<std::size_t>(like - first.begin()));
+    if (like == first.end()) first.push_back(c);
+  }
+  count = first.size();
+  for (std::size_t at = 0; at < rules.next.size(); at += width)
+    for (std::size_t c : first) next.push_back(rules.next[at + c]);
+  const auto ends = [&](int state) { return state >= 0 && rules.ends(state); };
+  for (std::size_t state = 0; state < states; ++state)
+    for (std::size_t a = 0; a < count; ++a)
+      for (std::size_t b = 0; b < a; ++b) {
+        const int one = after(after(static_cast<int>(state), a), b),
+                  other = after(after(static_cast<int>(state), b), a);
+        if (one == other) continue;
+        unordered = false;
+        for (std::size_t c = 0; one >= 0 && other >= 0 && c < count; ++c)
+          told_by_two = told_by_two && ends(after(one, c)) == ends(after(other, c));
+      }
 }
 
 bool NumberRules::leaf_holds(int state, const std::vector<Loss>& total) const {

@@ -258,7 +258,7 @@ void OutputTriples::choose_measure(const OutputPairs::Mix& mix) {
     for (std::size_t t = 0; t < data_.targets; ++t)
       scale_[t] = mix.measure[m] * measure_->factor[t];
   }
-  ordered_ = !data_.rules().none() && !data_.rules().unordered();
+  ordered_ = !PathKinds(data_.rules()).unordered;
 }
 
 // Places of rows: those of a bin begin with a word of bits, those without a measure come last.

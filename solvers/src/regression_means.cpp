@@ -35,9 +35,7 @@ class MeanScan : public RegressionScan {
         price_(data.problem.leaf_price),
         tolerance_(data.tolerance),
         control_(control),
-        triples_ready_(data.weighed && data.rules().unordered() &&
-                       data.rules().leaf_conditions.empty() &&
-                       data.rules().split_conditions.empty()),
+        triples_(data),
         cluster_(control) {}
 
   double leaf(const RegressionView& view) override { return loss<kCounts>(view.total) + price_; }
@@ -47,7 +45,7 @@ class MeanScan : public RegressionScan {
   void side_depth_two(const RegressionView& view, std::size_t column, bool below, int leaves,
                       int state, Pick& best) override;
   bool tells_three(const RegressionView& view) const override {
-    return triples_ready_ && binary(view);
+    return triples_.ready() && binary(view);
   }
   std::uint64_t work_of_three(const RegressionView& view) const override {
     return TripleSums::work(view);
@@ -79,7 +77,7 @@ class MeanScan : public RegressionScan {
   const RegressionData& data_;
   double price_, tolerance_;
   Control& control_;
-  bool triples_ready_;
+  TripleSums triples_;
   // Moments per value, columns behind one another: of the node, and of the points below the cut.
   std::vector<std::size_t> first_;        // of a column, in values
   std::vector<std::size_t> first_block_;  // and in blocks
@@ -92,7 +90,6 @@ class MeanScan : public RegressionScan {
   // Of a node with 0/1 columns only, and of the sides of one of its cuts.
   PairSums pairs_;
   PairSums::Sums node_, side_[2];
-  TripleSums triples_;
   PreparedNode prepared_;
   int side_column_ = -1;
   std::map<int, PairSums::Allowed> allowed_;  // by state, for this node
@@ -443,7 +440,7 @@ void MeanScan<kCounts>::depth_three(const RegressionView& view, int leaves, int 
                                     ThreeLevels& best) {
   ++counters.nodes;
   counters.cuts += view.columns.size();
-  triples_.best_tree(data_, view, kCounts, leaves, state, control_, best);
+  triples_.best_tree(view, kCounts, leaves, state, control_, best);
 }
 
 template <bool kCounts>

@@ -36,14 +36,17 @@ ODT_INLINE void keep_larger(double* known, const Lanes& score) {
   store(larger(found, score), known);
 }
 // What a third column makes of the quarters by two others, on its side 1 and on its side 0 (`in`,
-// `out`), raises what is known of the quarters by the third one and each of the two.
+// `out`), raises what is known of the quarters by the third one and each of the two, by lanes in
+// which the other of the two may be last.
 ODT_INLINE void raise_quarters(const Lanes (&in)[4], const Lanes (&out)[4], double* const (&a)[4],
-                               double* const (&b)[4], std::size_t at) {
+                               double* const (&b)[4], std::size_t at,
+                               const LaneBits& of_a = LaneBits{} - 1,
+                               const LaneBits& of_b = LaneBits{} - 1) {
   for (int side = 0; side < 2; ++side) {
-    keep_larger(a[2 * side] + at, out[2 * side] + out[2 * side + 1]);
-    keep_larger(a[2 * side + 1] + at, in[2 * side] + in[2 * side + 1]);
-    keep_larger(b[2 * side] + at, out[side] + out[2 + side]);
-    keep_larger(b[2 * side + 1] + at, in[side] + in[2 + side]);
+    keep_larger(a[2 * side] + at, only(out[2 * side] + out[2 * side + 1], of_a));
+    keep_larger(a[2 * side + 1] + at, only(in[2 * side] + in[2 * side + 1], of_a));
+    keep_larger(b[2 * side] + at, only(out[side] + out[2 + side], of_b));
+    keep_larger(b[2 * side + 1] + at, only(in[side] + in[2 + side], of_b));
   }
 }
 

@@ -47,8 +47,6 @@ struct NumberRules {
   int relax(int state) const { return next.empty() ? 0 : relaxed[static_cast<std::size_t>(state)]; }
   bool strict(int state) const { return relax(state) != state; }
   bool any_strict() const;
-  // Whether no order of the tests of a path matters; false as well where that takes long to tell.
-  bool unordered() const;
   // Whether a path may end in the state, and whether so many splits are enough for that.
   bool ends(int state) const { return within(state, 0); }
   bool within(int state, int splits) const {
@@ -78,6 +76,21 @@ struct NumberRules {
   // Of the sums of a leaf's (a split's) rows.
   bool leaf_holds(int state, const std::vector<Loss>& total) const;
   bool split_holds(int state, const std::vector<Loss>& total) const;
+};
+
+// Columns of rules by kinds: those of a kind lead from each state to the same one.
+struct PathKinds {
+  explicit PathKinds(const NumberRules& rules);
+  int after(int state, std::size_t kind) const {
+    return state < 0 ? -1 : next[static_cast<std::size_t>(state) * count + kind];
+  }
+  std::size_t count = 0;
+  std::vector<std::size_t> of;  // per column
+  std::vector<int> next;        // [state * count + kind]
+  // Whether no order of the tests of a path matters; and whether none of the first two of three,
+  // where both may stand, to which may be the last one. False as well where that takes long to
+  // tell.
+  bool unordered = true, told_by_two = true;
 };
 
 // Trees and nodes on rows of a problem under its rules.
