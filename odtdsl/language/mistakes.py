@@ -30,6 +30,7 @@ from odtdsl.language.vocabulary import (
     INFIX,
     OTHER_STATEMENTS,
     OTHER_WORDS,
+    SCOPES_BY_WORD,
     SPELLINGS,
     STATEMENTS,
     UNITS,
@@ -465,6 +466,14 @@ def _two_names(f: Failure) -> Diagnostic | None:
             "write a condition before it, or remove it",
             span=f.span(f.last.start, f.last.end),
         )
+    first = f.keyword == "rule" and len(f.statement) == 4  # behind `rule NAME:`
+    if first and (scope := _scope(f)) is not None:
+        return f.error(
+            "S013",
+            f"a rule about every {scope} begins with `forall {scope}:`",
+            f"write `forall {scope}:`",
+            span=f.span(f.last.start, f.at + len(f.found) if f.last.text == "for" else f.last.end),
+        )
     wanted = f.keyword in _LISTS or {"COMPARISON", "PLUS"} & f.expected or f.after_comma
     if not wanted or f.found in STATEMENTS:
         return None
@@ -480,6 +489,13 @@ def _two_names(f: Failure) -> Diagnostic | None:
         span=f.span(f.last.start, end),
         helps=(f"if a column name has several words, write it in backticks; otherwise {other}",),
     )
+
+
+def _scope(f: Failure) -> str | None:
+    """What a rule is about that begins with `for all paths:` or `leaf`, without its `forall`."""
+    in_words = re.match(r"for\s+(?:all|each|every)\s+(\w+)", f.text[f.last.start :])
+    word = in_words[1] if in_words else f.last.text
+    return SCOPES_BY_WORD.get(word)
 
 
 # ---- the rest

@@ -13,6 +13,7 @@ from odtdsl.base.source import Source, Span
 from odtdsl.base.tasks import heads_of_targets, timed_targets
 from odtdsl.language import ast
 from odtdsl.language.constructors import negate
+from odtdsl.language.vocabulary import SCOPES_BY_WORD
 
 if TYPE_CHECKING:
     from lark import Tree
@@ -376,8 +377,7 @@ class Builder:
         )
 
     def _wrong_scope(self, scope: str, span: Span) -> None:
-        near = {"paths": "path", "leaves": "leaf", "leafs": "leaf", "splits": "split"}
-        guess = near.get(scope) or closest(scope, SCOPES)
+        guess = SCOPES_BY_WORD.get(scope) or closest(scope, SCOPES)
         if guess is not None:
             helps = (f"did you mean `forall {guess}:`?",)
         elif scope in ("model", "tree", "diagram"):

@@ -27,6 +27,17 @@ STATEMENTS = (
 
 SPELLINGS = {"minimise": "minimize", "maximise": "maximize"}
 
+SCOPES_BY_WORD = {
+    "path": "path",
+    "paths": "path",
+    "leaf": "leaf",
+    "leafs": "leaf",
+    "leaves": "leaf",
+    "split": "split",
+    "splits": "split",
+}
+"""What rules range over, in the number in which people write it."""
+
 OTHER_STATEMENTS = {
     **SPELLINGS,
     "min": "minimize",

@@ -78,7 +78,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("S010", "an operator of another language", "rule r: errors =< 3"),
     ("S011", "a chain of three comparisons", "rule r: 0 < a < b < 1"),
     ("S012", "a `forall` inside a rule", "rule r: not forall leaf: size > 1"),
-    ("S013", "`forall` over an unknown scope", "rule r: forall paths: cost < 3"),
+    ("S013", "an unknown scope, or one without `forall`", "rule r: forall paths: cost < 3"),
     ("S014", "a rule without a name", "rule errors <= 3"),
     ("S015", "a missing colon after a rule name or scope, or before a type", "rule r errors <= 3"),
     ("S016", "a keyword in place of a name", "rule r: if <= 3"),
