@@ -358,6 +358,45 @@ def test_a_worker_that_comes_at_the_end_loses_no_answer(
     assert (found.status, codes(found)) == ("optimal", [])
 
 
+@pytest.mark.parametrize(
+    ("failure", "gone", "told"),
+    [
+        (OSError("Timed out trying to connect"), False, "Timed out"),
+        (TimeoutError(), False, "TimeoutError"),
+        (RuntimeError("IOLoop is closed"), True, "IOLoop is closed"),
+    ],
+)
+def test_a_cluster_that_does_not_hear_of_the_end_is_told_and_loses_no_answer(
+    client: Any, monkeypatch: pytest.MonkeyPatch, failure: Exception, gone: bool, told: str
+) -> None:
+    forget = client.unregister_worker_plugin
+
+    def silent(name: str) -> None:
+        forget(name)
+        if gone:
+            monkeypatch.setattr(client, "status", "closed")
+        raise failure
+
+    monkeypatch.setattr(client, "unregister_worker_plugin", silent)
+    found = odtdsl.solve(SPEC, frame=noise(160, 4), client=client)
+    assert (found.status, codes(found)) == ("optimal", ["B111"])
+    assert told in found.warnings[0].message
+
+
+def test_a_mistake_at_the_end_of_a_shared_search_is_not_hidden(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forget = client.unregister_worker_plugin
+
+    def mistaken(name: str) -> None:
+        forget(name)
+        raise AttributeError("as it was raised")
+
+    monkeypatch.setattr(client, "unregister_worker_plugin", mistaken)
+    with pytest.raises(AttributeError, match="as it was raised"):
+        odtdsl.solve(SPEC, frame=noise(160, 4), client=client)
+
+
 def test_limits_end_a_shared_search_and_its_tasks(client: Any) -> None:
     rows = noise(3000, 10)
     began = time.monotonic()

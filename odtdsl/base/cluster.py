@@ -34,6 +34,8 @@ class Cluster:
     ----------
     lost
         Why it can no longer be used; empty as long as it can.
+    silent
+        Why it did not hear that a search has ended; empty where it did.
     cuts
         How many sub-problems its workers have solved.
     """
@@ -41,10 +43,11 @@ class Cluster:
     def __init__(self, client: Any) -> None:
         self.client = client
         self.lost = ""
+        self.silent = ""
         self.cuts = 0
 
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """A warning where the cluster was lost, or had nothing to do."""
+        """A warning where the cluster was lost, did not hear of the end, or had nothing to do."""
         if self.lost:
             return (
                 Diagnostic(
@@ -52,6 +55,15 @@ class Cluster:
                     severity="warning",
                     message=f"the search ended because the cluster was lost: {self.lost}",
                     helps=("save the model with `--out`, and start again from it: `--start FILE`",),
+                ),
+            )
+        if self.silent:
+            return (
+                Diagnostic(
+                    code="B111",
+                    severity="warning",
+                    message=f"the cluster did not respond when the search ended: {self.silent}",
+                    notes=("the answer stands; workers may still hold the rows of this search",),
                 ),
             )
         if self.cuts:

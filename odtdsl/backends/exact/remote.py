@@ -13,7 +13,6 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError
-from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import version
 from queue import Empty, SimpleQueue
@@ -73,11 +72,19 @@ class Exchange:
         raised: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        # The answer stands, whatever a worker that dies, or has just come, says to this.
-        with suppress(Exception):
+        # The answer stands, whether or not the cluster hears that it is no longer needed.
+        try:
             self._forget()
             if self._sent and self.client.status == "running":
                 self.client.unregister_worker_plugin(self.token)
+        except (KeyError, ValueError):
+            pass  # workers say the one, schedulers the other where they are new and do not know it
+        except (OSError, TimeoutError, CancelledError) as failure:
+            self.cluster.silent = str(failure) or type(failure).__name__
+        except Exception as failure:
+            if self.client.status == "running":
+                raise
+            self.cluster.silent = str(failure) or type(failure).__name__
 
     def __call__(
         self, cuts: Sequence[bytes], drop: bool, /
