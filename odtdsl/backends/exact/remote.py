@@ -25,7 +25,7 @@ from odtdsl.backends.exact.features import Features
 from odtdsl.base.cluster import Cluster
 from odtdsl.base.diagnostics.model import OdtError, error
 
-PAUSE = 0.05
+PAUSE = 0.2
 """Seconds that the engine waits for an answer before it looks at its limits."""
 
 LOOK = 1.0
