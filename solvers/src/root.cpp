@@ -248,7 +248,7 @@ class Root {
     using Task = Branch::Task;
     // An answer is worth a part of its work in turns of this thread: the search beside it is to
     // have its own, but neither a processor that workers need nor the time of what they wait for.
-    constexpr std::uint64_t kPart = 32, kMostTurn = 2000000;
+    constexpr std::uint64_t kPart = 64, kMostTurn = 2000000;
     // Who evaluates a cut goes on with what it leaves open, for so many looks (some 10 ms): that a
     // cut goes and comes takes as long. For more (some 100 ms) while other intervals wait: then
     // nobody misses it.

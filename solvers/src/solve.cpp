@@ -181,6 +181,7 @@ class Beside {
       turns_.found(static_cast<double>(start_.value + data_.loss.offset));
     const Options& o = control_.options();
     if (o.threads == 1) control_.turns = &turns_;
+    if (o.elsewhere) turns_.share_processors();  // workers would wait for the proof, too
     const bool leads = growth(data_.problem, o) > 0;
     if (control_.turns && leads && !o.elsewhere && !o.outer)
       lead();

@@ -76,6 +76,33 @@ CASE(a_long_turn_ends_with_a_tree_that_nearly_closes_the_gap) {
   }
 }
 
+CASE(a_proof_by_others_waits_for_no_turn_and_gives_no_more_of_them) {
+  Turns turns(10, 10, 5);
+  turns.share_processors();
+  std::atomic<std::uint64_t> all{0}, of_1{0};
+  std::atomic<bool> over{false};
+  turns.enter(0);
+  const auto step = [&] { turns.step(0, ++all); };
+  for (int i = 0; i < 100; ++i) step();  // would wait for ever for a lane that is not there
+  std::thread other([&] {
+    turns.enter(1);
+    while (!over) {
+      ++of_1;
+      turns.step(1, ++all);
+    }
+  });
+  while (of_1 < 1) std::this_thread::yield();
+  // Its turn was over long ago: it gives as much, and waits for that to be done.
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  CHECK(of_1 == 1);
+  while (all < 500) step();
+  while (of_1 < 2) std::this_thread::yield();
+  over = true;
+  turns.leave();
+  other.join();
+  CHECK(of_1 >= 2 && of_1 < 100);
+}
+
 CASE(the_calling_thread_looks_while_it_waits_for_its_turn) {
   Turns turns(1, 1, 1000000);
   std::atomic<int> looks{0};

@@ -75,6 +75,8 @@ class Turns {
     looking_ = lane;
     look_ = std::move(look);
   }
+  // Lane 0 goes on in the turns of lane 1: others do its work, and a processor is free for both.
+  void share_processors() { waits_ = false; }
   // Waits for the first turn of a lane.
   void enter(int lane) {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -85,6 +87,7 @@ class Turns {
     if (work < until_.load(std::memory_order_relaxed) || alone_.load(std::memory_order_relaxed))
       return;
     std::unique_lock<std::mutex> lock(mutex_);
+    if (lane != turn_) return;  // lane 0, which does not wait
     if (lane == 0 && work < patience_ && !bounded_.load(std::memory_order_relaxed)) return;
     turn_ = 1 - lane;
     if (leading_) {
@@ -163,7 +166,7 @@ class Turns {
   // Until it is the lane's turn again.
   void hand_over(std::unique_lock<std::mutex>& lock, int lane) {
     wake_.notify_all();
-    wait(lock, lane);
+    if (lane == 1 || waits_) wait(lock, lane);
   }
   void wait(std::unique_lock<std::mutex>& lock, int lane) {
     const auto ready = [&] { return alone_ || turn_ == lane; };
@@ -183,7 +186,7 @@ class Turns {
   double value_ = std::numeric_limits<double>::infinity(), bound_ = 0;
   std::atomic<std::uint64_t> until_;
   int turn_, favoured_ = 0, looking_ = -1;
-  bool leading_;
+  bool leading_, waits_ = true;
   std::function<void()> begin_, look_;
   std::atomic<bool> alone_{false}, bounded_{false};
 };
