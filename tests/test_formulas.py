@@ -358,6 +358,7 @@ def test_what_clauses_do_not_express_is_refused_as_by_the_back_end(tmp_path: Pat
     with pytest.raises(OdtError) as caught:
         odtdsl.compile(text, tmp_path / "model.cnf", frame=ROWS)
     assert {d.code for d in caught.value.diagnostics} == {"B102"}
+    assert not caught.value.diagnostics[0].helps  # no other back end writes clauses
     assert not list(tmp_path.iterdir())
 
 

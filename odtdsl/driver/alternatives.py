@@ -471,7 +471,7 @@ def _check(analysis: Analysis, core: Core, wish: str) -> None:
     refuse_quotients(core, analysis.problem.source, "lists of trees")
     choice = choose(core, lists)
     if choice.name is None:
-        raise refused(choice, lists, analysis.problem.source)
+        raise refused(choice, lists, analysis.problem.source, solving=False)
     if core.targets is not None:
         raise error("B103", "trees can be listed only for class targets, not for number targets")
     objections = tuple(enumerate_objections(core))

@@ -40,8 +40,11 @@ def supported(core: Core) -> tuple[Supported, ...]:
     )
 
 
-def refused(choice: Choice, wish: str, source: Source | None) -> OdtError:
-    """Why no back end can run: the rule, the reason, and the back ends that can."""
+def refused(choice: Choice, wish: str, source: Source | None, *, solving: bool = True) -> OdtError:
+    """Why no back end can run: the rule, the reason, and the back ends that can.
+
+    Not `solving` is for what one back end alone does, such as to write formulas.
+    """
     if (missing := back_end(wish).missing()) is not None:
         return missing  # an extra that is not installed
     reasons_of: dict[tuple[Need, bool], list[str]] = {}
@@ -50,7 +53,7 @@ def refused(choice: Choice, wish: str, source: Source | None) -> OdtError:
         if name in asked:
             for one in reasons:
                 reasons_of.setdefault((one.need, one.of_form), []).append(f"{name}: {one.reason}")
-    can = [name for name, reasons in choice.refusals if not reasons and name != wish]
+    can = [name for name, reasons in choice.refusals if solving and not reasons and name != wish]
     proving = [name for name in can if proves(name)]
     helps = tuple(
         f"`using {name}` can" + ("" if proving else ", without a proof") for name in proving or can

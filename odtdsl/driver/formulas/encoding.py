@@ -117,7 +117,7 @@ def encode(
     writer = able("write formulas")
     choice = choose(core, writer)
     if choice.name is None:
-        raise refused(choice, writer, rows.problem.source)
+        raise refused(choice, writer, rows.problem.source, solving=False)
     if deepest(core) > MAX_FORMULA_DEPTH:
         raise error(
             "B223",

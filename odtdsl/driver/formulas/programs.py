@@ -76,7 +76,7 @@ def program_of(analysis: Analysis, ask: Ask) -> tuple[Legend, Core]:
     writer = able("write programs")
     choice = choose(core, writer)
     if choice.name is None:
-        raise refused(choice, writer, analysis.problem.source)
+        raise refused(choice, writer, analysis.problem.source, solving=False)
     engine = back_end(writer, ask.variant)
     assert isinstance(engine, ProgramWriter), "its entry says that it writes programs"
     if len(ask.bounds) > len(core.objective):
