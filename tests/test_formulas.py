@@ -372,6 +372,7 @@ def test_what_clauses_do_not_express_is_refused_as_by_the_back_end(tmp_path: Pat
         ("F301", "no/m.cnf", {}),
         ("U401", "m.cnf", {"bound": "x"}),
         ("U303", "m", {"to": "aig"}),
+        ("U303", "m.aig", {}),
     ],
 )
 def test_options_that_do_not_fit(

@@ -151,9 +151,21 @@ def decode_text(
 
 
 def format_of(path: Path) -> str:
-    """The format of a file by the ending of its name, else `lp`."""
-    ending = path.suffix.lower().removeprefix(".")
-    return ending if ending in ("mps", "mzn") or formula_format(ending) else "lp"
+    """The format of a file by the ending of its name; `lp` of a name without one.
+
+    Raises
+    ------
+    OdtError
+        U303: nothing writes files that end so.
+    """
+    ending = path.suffix.lower().removeprefix(".") or "lp"
+    if ending not in _PROGRAMS and formula_format(ending) is None:
+        raise error(
+            "U303",
+            f"the ending `{path.suffix}` of `{path.name}` is not that of a format",
+            helps=(f"end the name in {_ENDINGS}, or say what to write: `--to lp`",),
+        )
+    return ending
 
 
 def formula_format(to: str) -> Format | None:
@@ -164,7 +176,7 @@ def formula_format(to: str) -> Format | None:
 
 def check_format(to: str) -> None:
     """U303 where nothing writes such files."""
-    if to not in ("lp", "mps", "mzn") and formula_format(to) is None:
+    if to not in _PROGRAMS and formula_format(to) is None:
         raise error(
             "U303",
             f"`{to}` is not a format of this version",
@@ -175,6 +187,8 @@ def check_format(to: str) -> None:
         )
 
 
+_PROGRAMS = ("lp", "mps", "mzn")
+_ENDINGS = "`.lp`, `.mps`, `.mzn`, `.cnf`, `.wcnf` or `.opb`"
 _IN_PYTHON = 'a Pyomo model is made in Python: `odtdsl.compile("spec.odt", to="pyomo")`'
 
 

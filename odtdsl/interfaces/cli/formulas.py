@@ -98,8 +98,7 @@ class Compile(OnSpec):
         bounds = tuple(map(parse_bound, self.bound or ()))
         given = variant(model=self.model)
         problem = self.problem()
-        default = "lp" if self.out is None else formats.format_of(self.out)
-        form = default if self.to is None else self.to
+        form = self.to if self.to is not None else formats.format_of(self.out or Path())
         formats.check_format(form)
         if self.show is not None:
             rule = self.show.removeprefix("rule ").strip()
