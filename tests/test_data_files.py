@@ -203,6 +203,13 @@ def test_refusals(
     assert part in diagnostic.message
 
 
+def test_a_line_that_is_too_short_is_not_told_to_quote_separators(tmp_path: Path) -> None:
+    (short,) = refused(tmp_path, "a,b,c\n1,2\n").helps
+    (long,) = refused(tmp_path, "a,b\n1,2,3\n").helps
+    assert "empty cells" in short
+    assert "contain the separator" in long
+
+
 def test_a_text_column_may_hold_infinity(tmp_path: Path) -> None:
     assert cells(read_text(tmp_path, "a,b\n1,inf\n2,x\n"))["b"] == ["inf", "x"]
 

@@ -164,7 +164,9 @@ def check_text(text: str, codec: str, name: str) -> None:
         raise error(
             "D102",
             f"{name} is not a text file",
-            helps=("use a `.csv`, `.tsv`, `.parquet` or `.arff` file; save a spreadsheet as CSV",),
+            helps=(
+                "use a `.csv`, `.tsv`, `.xlsx`, `.parquet` or `.arff` file, with its own ending",
+            ),
         )
 
 
@@ -288,5 +290,10 @@ def _check_widths(body: Sequence[Line], width: int, request: DataRequest) -> Non
         f"{request.name}, line {number} has {counted(count, 'cell')} where the first line has "
         f"{width}",
         notes=(f"lines with a wrong number of cells: {listed}{more}",) if len(ragged) > 1 else (),
-        helps=("put cells that contain the separator in double quotes",),
+        helps=(
+            "put cells that contain the separator in double quotes"
+            if count > width
+            else "write the separators of empty cells, too; put cells of several lines in double "
+            "quotes",
+        ),
     )
