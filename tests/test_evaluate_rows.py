@@ -387,3 +387,15 @@ def test_numbers_stand_beside_cart_too() -> None:
     assert beside["mean squared error"] == pytest.approx((off**2).mean())
     assert values(found)["mean squared error"] <= beside["mean squared error"] + 1e-9
     assert 0 <= values(found)["expected cost"] <= 2
+
+
+def test_many_groups_stand_in_several_tables() -> None:
+    rows = {"x": list(range(24)), "g": [f"g{at % 8}" for at in range(24)], "y": ["a", "b"] * 12}
+    model = odtdsl.Model().data(rows).drop("g").target("y").tree(depth=1).minimize("errors")
+    found = evaluate(model.solve().model, read_frame(rows), draws=20, by="g")
+    text = list(lines(found))
+    assert max(map(len, text)) <= 160
+    heads = [line.split("  ") for line in text if line.startswith("measure")]
+    shown = [name.strip() for head in heads for name in head if name.strip() not in ("", "measure")]
+    assert shown == ["all rows", *(f"g = {part.group}" for part in found.parts[1:])]
+    assert len(heads) == 2

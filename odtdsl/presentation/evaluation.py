@@ -10,6 +10,9 @@ from odtdsl.driver.scoring import TestScore
 from odtdsl.insight.evaluation import LEVEL, Evaluation, Measure, Part
 from odtdsl.presentation.console import audited_test, table, test_lines, trained_line
 
+MOST_SIDE_BY_SIDE = 5
+"""Parts in one table of measures: 160 characters, which a terminal has and a page prints."""
+
 
 def lines(found: Evaluation, stages: Sequence[str] = ()) -> Iterator[str]:
     """An evaluation of a model, as text; `stages` are those of the spec's objective."""
@@ -68,7 +71,14 @@ def _measures(parts: list[Part], found: Evaluation) -> Iterator[str]:
 
 
 def _table(names: list[str], parts: Sequence[Part]) -> Iterator[str]:
-    """A column for each part, each measure with its interval."""
+    """A column for each part, each measure with its interval; many parts in several tables."""
+    if len(names) > MOST_SIDE_BY_SIDE:
+        for at in range(0, len(names), MOST_SIDE_BY_SIDE):
+            if at:
+                yield ""
+            here = slice(at, at + MOST_SIDE_BY_SIDE)
+            yield from _table(names[here], parts[here])
+        return
     yield from table(
         [
             ["measure", *names],
