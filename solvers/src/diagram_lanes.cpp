@@ -169,7 +169,8 @@ Loss StumpLanes::least_of_bytes(const std::uint64_t* bits, std::size_t words) co
   }
   int best = std::min(0, total);
 #ifdef ODT_STUMP_AVX2
-  best = std::min(best, words > 2 ? best_of_bytes<2>(asked, total) : best_of_bytes<1>(asked, total));
+  best = std::min(best,
+                  words > 2 ? best_of_bytes<2>(asked, total) : best_of_bytes<1>(asked, total));
 #endif
   return by_first + Loss{unit_} * best;
 }

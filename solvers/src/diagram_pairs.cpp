@@ -712,7 +712,8 @@ ODT_SETS_TARGET void PairLanes::Room::pack_sets(const PairLanes& lanes) {
   int behind[R + 1] = {};
   for (int w = 0; w < R; ++w) behind[w + 1] = behind[w] + count_bits(all_[w]);
   std::uint64_t packed[kWords + 1];
-  const std::size_t words = (static_cast<std::size_t>(rows_) + 63) / 64, cuts = lanes.cut_of_.size();
+  const std::size_t words = (static_cast<std::size_t>(rows_) + 63) / 64;
+  const std::size_t cuts = lanes.cut_of_.size();
   left_.resize((cuts + kCutLanes) / kCutLanes * kCutLanes * kWords);
   std::size_t places = 64;
   while (places < 2 * cuts) places *= 2;

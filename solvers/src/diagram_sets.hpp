@@ -162,43 +162,64 @@ struct SetSearch {
     return right > std::max(all, ending) - best;
   }
 
-  // A cut, and one of one side; the other ends. Those come first that leave least to lose.
+  // A side of a cut that ends, and what its rows lose then.
+  struct End {
+    int lost, right;
+    std::uint64_t rows[R];
+  };
+
+  // A cut, and one of one side; the other ends. Those come first that leave least to lose. What the
+  // others lose is at most one less for each row that another end takes from them; so it closes
+  // ends that take few more.
   ODT_SETS_TARGET int chain(int best) const {
-    struct End {
-      int right, rows;
-      std::size_t cut;
-      bool left;
-    };
-    const int all = stump(room.left_.data(), cuts(), room.all_), labels = room.labels_;
+    std::vector<End> ends;
+    const int all = stump(room.left_.data(), cuts(), room.all_);
     room.looked_ += static_cast<std::uint64_t>(room.rows_);
     best = std::min(best, all);
-    std::vector<End> ends;
-    const int* count = room.count_.data();
-    for (std::size_t c = 0; c < cuts(); ++c, count += labels) {
-      int left = 0, right = 0, before = 0;
-      for (int k = 0; k < labels; ++k) {
-        left = std::max(left, count[k]);
-        right = std::max(right, room.of_[k] - count[k]);
-        before += count[k];
-      }
-      if (may_end(left, before, all, best)) ends.push_back({left, before, c, true});
-      if (may_end(right, room.rows_ - before, all, best))
-        ends.push_back({right, room.rows_ - before, c, false});
-    }
-    std::sort(ends.begin(), ends.end(), [](const End& a, const End& b) {
-      return a.right != b.right ? a.right > b.right
-                                : a.cut != b.cut ? a.cut < b.cut : a.left && !b.left;
-    });
-    for (const End& end : ends) {
-      if (!may_end(end.right, end.rows, all, best)) continue;
+    add_ends(all, best, ends);
+    std::sort(ends.begin(), ends.end(),
+              [](const End& a, const End& b) { return a.right < b.right; });
+    while (!ends.empty() && best > 0) {
+      const End end = ends.back();
+      ends.pop_back();
       std::uint64_t rest[R];
-      left_of(end.cut, rest);
-      if (end.left)
-        for (int w = 0; w < R; ++w) rest[w] = room.all_[w] & ~rest[w];
+      for (int w = 0; w < R; ++w) rest[w] = room.all_[w] & ~end.rows[w];
       room.looked_ += static_cast<std::uint64_t>(room.rows_);
-      best = std::min(best, end.rows - end.right + stump(room.left_.data(), cuts(), rest));
+      const int lost = stump(room.left_.data(), cuts(), rest);
+      best = std::min(best, end.lost + lost);
+      std::size_t left = 0;
+      for (const End& other : ends) {
+        std::uint64_t more[R];
+        for (int w = 0; w < R; ++w) more[w] = other.rows[w] & rest[w];
+        ends[left] = other;
+        left += other.lost + std::max(0, lost - count(more)) < best;
+      }
+      ends.resize(left);
     }
     return best;
+  }
+
+  // The sides that may end.
+  ODT_SETS_TARGET void add_ends(int all, int best, std::vector<End>& ends) const {
+    const int* of = room.count_.data();
+    for (std::size_t c = 0; c < cuts(); ++c, of += room.labels_) {
+      int left = 0, right = 0, before = 0;
+      for (int k = 0; k < room.labels_; ++k) {
+        left = std::max(left, of[k]);
+        right = std::max(right, room.of_[k] - of[k]);
+        before += of[k];
+      }
+      const int behind = room.rows_ - before;
+      if (may_end(left, before, all, best)) {
+        ends.push_back({before - left, left, {}});
+        left_of(c, ends.back().rows);
+      }
+      if (may_end(right, behind, all, best)) {
+        ends.push_back({behind - right, right, {}});
+        left_of(c, ends.back().rows);
+        for (int w = 0; w < R; ++w) ends.back().rows[w] = room.all_[w] & ~ends.back().rows[w];
+      }
+    }
   }
 
   int pair(bool in_chain, int best) const {

@@ -42,8 +42,9 @@ ODT_REFUTED_AVX512 unsigned eight_that_may_tell(const std::uint64_t* sets, const
     others = _mm512_add_epi64(others, _mm512_popcnt_epi64(_mm512_and_si512(
                                           _mm512_set1_epi64(static_cast<long long>(~asked.rows[w])),
                                           _mm512_loadu_si512(sets + 8 * w))));
-  const __m512i left = _mm512_sub_epi64(_mm512_loadu_si512(sets + 8 * W),
-                                        _mm512_mullo_epi64(others, _mm512_set1_epi64(asked.cheapest)));
+  const __m512i left = _mm512_sub_epi64(
+      _mm512_loadu_si512(sets + 8 * W),
+      _mm512_mullo_epi64(others, _mm512_set1_epi64(asked.cheapest)));
   return _mm512_cmpgt_epi64_mask(left, _mm512_set1_epi64(asked.budget));
 }
 
