@@ -214,6 +214,24 @@ def test_directions(objective: str, warned: list[str]) -> None:
     assert [one.code for one in understood(text).warnings] == warned
 
 
+@pytest.mark.parametrize(
+    ("said", "warned"),
+    [
+        ("minimize errors", ["O105"]),
+        ("minimize errors then expected_loss", []),
+        ("minimize leaves + 2 * loss", []),
+        ("minimize errors\nrule r: gap(expected_loss, old, young) <= 9", []),
+        ("minimize errors\nrule r: if leaves >= 3 then loss <= 9", []),
+    ],
+)
+def test_losses_that_nothing_uses(said: str, warned: list[str]) -> None:
+    groups = "group old = age >= 50\ngroup young = age < 50\n"
+    text = HEAD + "missing branch\ntree depth <= 2\n" + groups + said
+    assert [one.code for one in understood(text).warnings if one.code == "O105"] == []
+    text += '\nloss predict "no" when "yes" = 5'
+    assert [one.code for one in understood(text).warnings if one.code == "O105"] == warned
+
+
 # ---- leaf outputs
 
 

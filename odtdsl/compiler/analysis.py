@@ -22,6 +22,7 @@ from odtdsl.compiler.namespace import WORDS, Namespace, words_for
 from odtdsl.compiler.rows import ColumnRoles, RowChoice, with_target
 from odtdsl.compiler.rule_warnings import warn_of_rules
 from odtdsl.compiler.rules import rules, stages
+from odtdsl.compiler.share_bounds import warn_of_losses
 from odtdsl.compiler.skeleton import options, skeleton
 from odtdsl.compiler.sources import data_request
 from odtdsl.compiler.statements import Statements, sort_statements
@@ -329,6 +330,7 @@ class _Analyser:
         warn_of_columns(rows, self.statements, self.reporter)
         warn_of_groups(rows, self.statements, self.reporter)
         warn_of_rules(rows, self.reporter)
+        warn_of_losses(problem, self.statements.losses, self.reporter)
         TargetPart.of(rows.problem.target.kind).check_outputs(rows, self.reporter)
         self.reporter.check()
         return Analysis(

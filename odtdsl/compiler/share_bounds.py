@@ -1,16 +1,17 @@
 """Bounds that cannot have been meant: above all that a share can be, as in
 `gap(rate("yes"), sex) <= 5`, where `5%` was meant; a part of a row, as in `size >= 0.03`; and those
-of costs that are all 0.
+of costs that are all 0; and losses that nothing uses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from odtdsl.base.frozen import dataclass
 from odtdsl.compiler.context import Reporter
 from odtdsl.compiler.percentages import kind_of
+from odtdsl.language import ast
 from odtdsl.language.expressions import coded
 from odtdsl.problem.ir.expr import (
     MIRRORED,
@@ -25,9 +26,10 @@ from odtdsl.problem.ir.expr import (
     Minus,
     NotC,
     OrC,
+    applications,
 )
 from odtdsl.problem.ir.intervals import nearest_float
-from odtdsl.problem.ir.problem import Costs, RuleDecl
+from odtdsl.problem.ir.problem import Costs, Problem, RuleDecl
 from odtdsl.problem.terms.base import Kind
 
 Range = tuple[Fraction, Fraction]
@@ -149,6 +151,22 @@ def warn_of_costs(rule: RuleDecl, costs: Costs, reporter: Reporter) -> None:
 
 
 _COSTS = ("cost", "expected_cost")
+
+
+def warn_of_losses(problem: Problem, losses: Sequence[ast.Loss], reporter: Reporter) -> None:
+    """Warn of losses that neither a stage nor a rule speaks of: the answer is that without them."""
+    said = [
+        *(stage.measure for stage in problem.objective),
+        *(rule.condition for rule in problem.rules),
+    ]
+    used = {one.term for part in said for one in applications(part)}
+    if losses and used.isdisjoint(("loss", "expected_loss")):
+        reporter.warn(
+            "O105",
+            "losses change nothing here: neither the objective nor a rule speaks of them",
+            losses[0],
+            helps=("write `minimize expected_loss`, or a rule such as `expected_loss <= 0.5`",),
+        )
 
 
 def _compared(condition: Condition) -> Iterator[Compare]:

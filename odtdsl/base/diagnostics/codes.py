@@ -262,6 +262,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("O102", "a stage that takes the direction of the first", "maximize accuracy then leaves"),
     ("O103", "a direction that is probably a mistake", "maximize errors"),
     ("O104", "a class of training rows that the model never predicts", ""),
+    ("O105", "losses that nothing uses", 'loss predict "a" when "b" = 5 minimize errors'),
     # ---- P: proofs
     ("P101", "a file that is not a proof of odt, or has an invalid part or step", ""),
     ("P102", "a proof that is cut short", ""),
