@@ -150,6 +150,11 @@ def _point(f: Failure) -> Diagnostic:
     if digits and f.last.end != f.at:
         span = f.span(f.at, end)
         return f.error("S017", "a number must begin with a digit", f"write `0.{digits}`", span=span)
+    if f.keyword == "data" and f.back(1).text in ("data", "test") and f.last.end == f.at:
+        name = re.compile(r"[^\s,;\"]*").match(f.text, f.last.start)
+        file = name[0] if name else f.last.text
+        span = f.span(f.last.start, f.last.start + len(file))
+        return f.error("S029", "the name of a file needs quotes", f'write `"{file}"`', span=span)
     return f.error(
         "S004",
         "unexpected `.`",
