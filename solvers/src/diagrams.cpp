@@ -89,6 +89,7 @@ class ShapeSearch : ShapeTrees<W> {
   static void idle(Line& line, const Set& s, const Held& h) {
     line.sets.insert(line.sets.begin(), Set{});
     line.sets.push_back(s);
+    for (std::uint32_t& cut : line.cut) ++cut;  // for their order: the first may be 0, too
     line.cut.insert(line.cut.begin(), 0);
     line.cut.push_back(~std::uint32_t{0});
     line.left.insert(line.left.begin(), 0);
