@@ -31,7 +31,7 @@ from odtdsl.problem.ir.rows import Rows
 
 def stand_alone(core: Core, tree) -> bool:
     """Whether all splits of the tree may stand, whatever the clauses say."""
-    return not Evaluation(core, tree).bad_splits()
+    return not Evaluation(core, tree).bad_splits
 
 
 @pytest.mark.parametrize("seed", range(scaled(20)))

@@ -103,7 +103,7 @@ def shallow(here: Case) -> Case:
 def passes(analysis: Analysis, core: Core, tree: RawTree) -> bool:
     """The audit's verdict on the tree, its thresholds placed by the rules where they admit one."""
     free = replace(core, filters=())
-    placed = free if Evaluation(core, tree).bad_splits() else core
+    placed = free if Evaluation(core, tree).bad_splits else core
     return audit(to_tree(placed, analysis.rows, tree), analysis.rows).holds
 
 

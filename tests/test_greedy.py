@@ -348,7 +348,7 @@ def test_settled_trees_use_tests_that_all_rows_admit(seed: int) -> None:
     while tried < 25:
         core = random_sample(rng, rules=0).core
         raw = random_tree(rng, core, 3)
-        if isinstance(raw, RawLeaf) or Evaluation(core, raw).bad_splits():
+        if isinstance(raw, RawLeaf) or Evaluation(core, raw).bad_splits:
             continue
         tried += 1
         moved = settled(core, raw)

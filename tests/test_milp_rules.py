@@ -105,7 +105,7 @@ def test_both_answers_occur() -> None:
             core = tiny(rng, clauses=((kind,),))
             for tree in sampled(rng, core):
                 evaluation = Evaluation(core, tree)
-                if not evaluation.bad_splits():
+                if not evaluation.bad_splits:
                     keeps = all(evaluation.keeps(c) for c in core.clauses)
                     kept, broken = kept + keeps, broken + (not keeps)
         assert kept >= 10, kind

@@ -96,7 +96,7 @@ def _kept(core: Core, raw: RawTree, scope: str) -> list[bool]:
     """For each instance of the scope, whether it keeps all clauses and root filters."""
     evaluation = Evaluation(core, raw)
     places = evaluation.visits[:1] if scope == "model" else evaluation.leaves
-    filtered = not evaluation.bad_splits()
+    filtered = not evaluation.bad_splits
     return [
         filtered and all(evaluation.satisfies(c.literals, Scope(scope), at) for c in core.clauses)
         for at in places

@@ -241,7 +241,7 @@ def from_tree(core: Core, rows: Rows, tree: Tree) -> RawTree | NoCandidate:
     from odtdsl.problem.outputs.leaves import fitted  # of numbers, so loaded late
 
     raw = fitted(core, done.pop()[0])
-    if any(isinstance(fault, SplitBroken) for fault in Evaluation(core, raw).bad_splits()):
+    if any(isinstance(fault, SplitBroken) for fault in evaluated(core, raw).bad_splits):
         return NoCandidate(reason="a threshold lies in a gap without a candidate")
     return raw
 

@@ -1,4 +1,4 @@
-"""Answers that several steps of a solve ask for: each is kept until another is asked for, and none
+"""Answers that several steps of a solve ask for: each is kept until others are asked for, and none
 longer than the solve, since what they are about may be large.
 """
 
@@ -14,9 +14,9 @@ Answer = TypeVar("Answer")
 _kept: list[Callable[[], None]] = []
 
 
-def kept(function: Callable[..., Answer]) -> _lru_cache_wrapper[Answer]:
-    """The function with its last answer kept; arguments are compared as by `lru_cache`."""
-    cached = lru_cache(maxsize=1)(function)
+def kept(function: Callable[..., Answer], last: int = 1) -> _lru_cache_wrapper[Answer]:
+    """The function with its last answers kept; arguments are compared as by `lru_cache`."""
+    cached = lru_cache(maxsize=last)(function)
     _kept.append(cached.cache_clear)
     return cached
 

@@ -19,7 +19,7 @@ from odtdsl.backends.exact.number_rules import asks_tree, of_tree, tells_at_once
 from odtdsl.backends.exact.raw_trees import to_raw
 from odtdsl.backends.exact.regression import OBJECTIVE, RegressionSearch
 from odtdsl.base import engine
-from odtdsl.problem.ir.evaluate import Evaluation
+from odtdsl.problem.ir.diagrams import evaluated
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (
     Additive,
@@ -103,7 +103,7 @@ class StagedSearch(RegressionSearch):
 
     def _valued(self, outcomes: list[StageOutcome], tree: RawTree) -> list[StageOutcome]:
         """The same with the values that a tree has; those of losses may differ by rounding."""
-        found = Evaluation(self.core, tree)
+        found = evaluated(self.core, tree)
         return [
             replace(outcome, value=found.stage_value(stage))
             for stage, outcome in zip(self.core.objective, outcomes, strict=False)
@@ -143,8 +143,8 @@ class StagedSearch(RegressionSearch):
                 return None
             return None, StageOutcome(value=None, bound=None, proven=False)
         of = self.stage if stage is None else stage
-        tree = min(reversed(met), key=lambda one: Evaluation(self.core, one).stage_value(of))
-        value = Evaluation(self.core, tree).stage_value(of)
+        tree = min(reversed(met), key=lambda one: evaluated(self.core, one).stage_value(of))
+        value = evaluated(self.core, tree).stage_value(of)
         # A goal that is infinite on all trees is what the search calls infeasible.
         proven = found.status == "optimal" or (goal is not None and found.status == "infeasible")
         if proven and kept and not self.cut_off:
@@ -177,8 +177,8 @@ class StagedSearch(RegressionSearch):
 
     def _admitted(self, tree: RawTree) -> bool:
         """Whether a tree keeps all rules, and is as good as earlier stages are."""
-        found = Evaluation(replace(self.core, clauses=(*self.core.clauses, *self.fixed)), tree)
-        if found.violations():
+        found = evaluated(self.core, tree)
+        if found.violations() or not all(map(found.keeps, self.fixed)):
             return False
         return self.upper is None or found.stage_value(self.stage) <= self.upper
 
@@ -186,7 +186,7 @@ class StagedSearch(RegressionSearch):
         """The value that a stage has reached, as a rule."""
         if stage is None:
             return
-        value = Evaluation(self.core, tree).stage_value(stage)
+        value = evaluated(self.core, tree).stage_value(stage)
         if stage is self.stage:
             slack = max(self.slack, TOLERANCE * abs(value))  # prices are floats as well
             self.upper = _least(self.upper, value + slack)

@@ -163,6 +163,8 @@ class _StateSearch:
                 raise TooManyStates
             rows.append(following)
             layer = np.arange(before, len(states))
+            if not len(layer):
+                break
         return self._finish(states, np.concatenate(rows))
 
     def _open(self, states: Product, numbers: IntArray, scope: Scope) -> _Open:

@@ -34,7 +34,7 @@ from odtdsl.backends.exact.ruled import MOST_FACTS, TooManyFacts
 from odtdsl.backends.needs import form_of
 from odtdsl.base import engine
 from odtdsl.datasets.table import FloatArray
-from odtdsl.problem.ir.evaluate import Evaluation
+from odtdsl.problem.ir.diagrams import evaluated
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import (
     Clause,
@@ -100,7 +100,7 @@ class RegressionSearch:
         self.depth = min(MAX_SEARCH_DEPTH, needed)
         self.cut_off = self.depth < needed
         self.single = fitted(core, RawLeaf())
-        self.slack = TOLERANCE * Evaluation(core, self.single).of_loss(first.loss)
+        self.slack = TOLERANCE * evaluated(core, self.single).of_loss(first.loss)
         met = [self.single, *([] if start is None else [start])]
         self.starts = [tree for tree in met if self._valid(tree)]
         self.timeline: list[Progress] = []
@@ -128,7 +128,7 @@ class RegressionSearch:
         for stage in self.core.objective[1:]:
             assert isinstance(stage, LinearStage), "objections() lets only leaves follow"
             tree, least = self._fewest(best, tree)
-            value = Evaluation(self.core, tree).stage_value(stage)
+            value = evaluated(self.core, tree).stage_value(stage)
             bound = Fraction(
                 stage.measure.leaves * least + stage.measure.constant, stage.measure.denominator
             )
@@ -155,11 +155,11 @@ class RegressionSearch:
     def _valid(self, tree: RawTree) -> bool:
         """Whether it keeps all rules but bounds on the loss: these are told of what is found."""
         bounds = {id(clause) for clause, _ in _loss_bounds(self.core)}
-        return all(id(broken) in bounds for broken in Evaluation(self.core, tree).violations())
+        return all(id(broken) in bounds for broken in evaluated(self.core, tree).violations())
 
     def _bounded(self, tree: RawTree) -> bool:
         """Whether it keeps the bounds on the loss."""
-        found = Evaluation(self.core, tree)
+        found = evaluated(self.core, tree)
         return all(found.keeps(clause) for clause, _ in _loss_bounds(self.core))
 
     def _upper(self) -> Fraction | None:
@@ -351,7 +351,7 @@ class RegressionSearch:
     # ---- values of the first stage
 
     def _value(self, tree: RawTree) -> Fraction:
-        return Evaluation(self.core, tree).stage_value(self.stage)
+        return evaluated(self.core, tree).stage_value(self.stage)
 
     def _price(self) -> Fraction:
         return Fraction(self.stage.rest.leaves, self.stage.rest.denominator)

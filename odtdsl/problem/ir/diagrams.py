@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, pairwise
 from typing import assert_never
 
@@ -193,7 +193,7 @@ class DiagramEvaluation(Measured):
 
     def violations(self) -> tuple[Violation, ...]:
         """All that fails: skeleton, arcs, splits and filters, then clauses in their order."""
-        broken: list[Violation] = [*self._skeleton(), *self._arcs(), *self.bad_splits()]
+        broken: list[Violation] = [*self._skeleton(), *self._arcs(), *self.bad_splits]
         broken.extend(clause for clause in self.core.clauses if not self.keeps(clause))
         return tuple(broken)
 
@@ -224,6 +224,7 @@ class DiagramEvaluation(Measured):
                 yield ArcsBroken(position=index, reason="shared")
             here |= ends
 
+    @cached_property
     def bad_splits(self) -> tuple[SplitBroken | SplitFilter, ...]:
         """The splits that may not stand where they are, then the filters that refuse some."""
         broken: list[SplitBroken] = []
@@ -324,11 +325,11 @@ def _plane_fault(core: Core, plane: RawPlane, visit: NodeVisit) -> Fault | None:
     )
 
 
-@kept  # a search, who checks its answer, and who decodes it ask for the same
+@partial(kept, last=2)  # a search, who checks its answer, and who decodes it ask for the same
 def evaluated(core: Core, model: RawModel) -> Evaluation | DiagramEvaluation:
     """A raw model of either kind on the training rows of a core.
 
-    The last one is kept, with the places of all rows, until the solve ends.
+    The last ones are kept, with the places of all rows, until the solve ends.
     """
     if isinstance(model, RawDiagram):
         return DiagramEvaluation(core, model)

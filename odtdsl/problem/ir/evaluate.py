@@ -175,6 +175,7 @@ class Evaluation(Measured):
     def __init__(self, core: Core, tree: RawTree) -> None:
         self.core = core
         self.tree = tree
+        self._losses: dict[TargetLoss, Fraction] = {}
         visits: list[Visit] = []
         stack = [Visit(node=tree, level=0, rows=np.arange(core.n_rows), above=())]
         while stack:
@@ -234,8 +235,11 @@ class Evaluation(Measured):
 
     def of_loss(self, loss: TargetLoss) -> Fraction:
         """The value of a loss of number targets, summed over the training rows."""
-        outputs = [leaf.node.output for leaf in self.leaves if isinstance(leaf.node, RawLeaf)]
-        return loss_of(self.core, loss, np.asarray(outputs, dtype=np.float64)[self.leaf_of])
+        if loss not in self._losses:
+            outputs = [leaf.node.output for leaf in self.leaves if isinstance(leaf.node, RawLeaf)]
+            predicted = np.asarray(outputs, dtype=np.float64)[self.leaf_of]
+            self._losses[loss] = loss_of(self.core, loss, predicted)
+        return self._losses[loss]
 
     def over_paths(self, paths: PathSum) -> int:
         """The numerator of a path sum: every row weighs the path to its leaf."""
@@ -248,10 +252,11 @@ class Evaluation(Measured):
 
     def violations(self) -> tuple[Violation, ...]:
         """All that fails: skeleton, splits and filters, then clauses in their order."""
-        broken: list[Violation] = [*self._skeleton(), *self.bad_splits()]
+        broken: list[Violation] = [*self._skeleton(), *self.bad_splits]
         broken.extend(clause for clause in self.core.clauses if not self.keeps(clause))
         return tuple(broken)
 
+    @cached_property
     def bad_splits(self) -> tuple[SplitBroken | SplitFilter, ...]:
         """The splits that may not stand where they are, then the filters that refuse some."""
         broken: list[SplitBroken] = []
