@@ -27,7 +27,7 @@ def memory(args: Namespace) -> None:
             "peer's run",
         ),
     )
-    deep = [*sets.ERRORS[4], "fault", "magic"]
+    deep = [name for name in sets.CONTINUOUS if name not in ("bean", "eeg")]
     over: list[str] = []
     for name in args.sets or (deep if args.depth == 4 else sets.CONTINUOUS):
         x, y = sets.load("continuous", name)

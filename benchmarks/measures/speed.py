@@ -37,7 +37,9 @@ def continuous(args: Namespace) -> None:
     """Numbers: against pycontree."""
     isa = "" if args.isa == "best" else f"-{args.isa}"
     table = Table(f"continuous-{args.depth}{isa}", HEAD)
-    names = args.sets or list(sets.ERRORS.get(args.depth, sets.CONTINUOUS))
+    names = args.sets or [
+        one for one in sets.CONTINUOUS if one not in sets.LONG.get(args.depth, ())
+    ]
     _compare(args, table, "continuous", names, contree)
 
 
