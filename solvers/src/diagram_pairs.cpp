@@ -720,10 +720,12 @@ ODT_SETS_TARGET void PairLanes::Room::pack_sets(const PairLanes& lanes) {
   cut_by_rows_.assign(places, 0);
   cut_of_.clear();
   for (std::size_t c = 0; c < cuts; ++c) {
-    int before = 0;
-    for (std::size_t w = 0; w < R; ++w)
-      before += count_bits(lanes.left_[word_of_cut(c, w)] & all_[w]);
-    if (before == 0 || before == rows_) continue;
+    std::uint64_t left = 0, right = 0;
+    for (std::size_t w = 0; w < R; ++w) {
+      left |= lanes.left_[word_of_cut(c, w)] & all_[w];
+      right |= ~lanes.left_[word_of_cut(c, w)] & all_[w];
+    }
+    if (left == 0 || right == 0) continue;
     squeeze<R>(lanes.left_.data() + word_of_cut(c, 0), kCutLanes, all_, behind, packed);
     if (packed[0] & 1)
       for (std::size_t w = 0; w < words; ++w) {

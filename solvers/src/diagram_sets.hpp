@@ -39,6 +39,27 @@ struct SetSearch {
     return sum;
   }
 
+  // Of the rows of two labels, how many are right with the first one left of a cut and the other
+  // right of it.
+  ODT_SETS_TARGET static int count_right(const std::uint64_t* cut, const std::uint64_t* rows,
+                                         const std::uint64_t* second) {
+    int sum = 0;
+    for (int w = 0; w < R; ++w)
+      sum += __builtin_popcountll((cut[PairLanes::kCutLanes * w] ^ second[w]) & rows[w]);
+    return sum;
+  }
+
+  // What rows of two labels lose with the best of some cuts, by how many are right so.
+  struct Two {
+    int rows, most, fewest;
+    Two(int all, int first) : rows(all), most(std::max(first, all - first)), fewest(all - most) {}
+    void add(int right) {
+      most = std::max(most, right);
+      fewest = std::min(fewest, right);
+    }
+    int lost() const { return std::min(rows - most, fewest); }
+  };
+
   // The rows of each label that there are of, and how many.
   struct Labelled {
     int labels = 0, of[PairLanes::kMostLabels];
@@ -58,11 +79,18 @@ struct SetSearch {
   ODT_SETS_TARGET int stump(const std::uint64_t* left, std::size_t cuts,
                             const std::uint64_t* rows) const {
     const Labelled l = labelled(rows);
-    if (l.labels == 2) return least<2>(left, cuts, l);
+    if (l.labels == 2) return least_of_two(left, cuts, rows, l);
     if (l.labels == 3) return least<3>(left, cuts, l);
     if (l.labels == 4) return least<4>(left, cuts, l);
     if (l.labels == 5) return least<5>(left, cuts, l);
     return 0;
+  }
+
+  ODT_SETS_TARGET static int least_of_two(const std::uint64_t* left, std::size_t cuts,
+                                          const std::uint64_t* rows, const Labelled& l) {
+    Two two(l.of[0] + l.of[1], l.of[0]);
+    for (std::size_t c = 0; c < cuts; ++c) two.add(count_right(cut_at(left, c), rows, l.is[1]));
+    return two.lost();
   }
 
   template <int K>
@@ -101,6 +129,7 @@ struct SetSearch {
   // What these of the packed rows and the others lose, with a cut each.
   template <int K>
   ODT_SETS_TARGET int sides(const std::uint64_t* rows) const {
+    if (K == 2) return sides_of_two(rows);
     std::uint64_t is[K][R];
     int of[K], others[K];
     for (int k = 0; k < K; ++k) {
@@ -124,6 +153,20 @@ struct SetSearch {
       most_there = std::max(most_there, left_there + right_there);
     }
     return room.rows_ - most - most_there;
+  }
+
+  ODT_SETS_TARGET int sides_of_two(const std::uint64_t* rows) const {
+    std::uint64_t first[R];
+    for (int w = 0; w < R; ++w) first[w] = rows[w] & room.is_[0][w];
+    const int here = count(rows), of_first = count(first);
+    Two two(here, of_first), others(room.rows_ - here, room.of_[0] - of_first);
+    const int* all = room.count_.data();
+    for (std::size_t c = 0; c < cuts(); ++c, all += 2) {
+      const int right = count_right(cut_at(room.left_.data(), c), rows, room.is_[1]);
+      two.add(right);
+      others.add(all[0] + room.of_[1] - all[1] - right);
+    }
+    return two.lost() + others.lost();
   }
 
   // A cut, and one of each side. A row that changes sides changes the sum by one loss at most; so
