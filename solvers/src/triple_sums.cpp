@@ -60,9 +60,9 @@ struct TripleRow {
 
 // What is asked of last splits: nothing, or which columns stand before them, and that leaves weigh
 // or count so much.
-enum class Asked { nothing, weights, counts };
+enum class AskedOfThree { nothing, weights, counts };
 
-template <Asked kAsked, class Score>
+template <AskedOfThree kAsked, class Score>
 ODT_INLINE void score_triples(const TripleRow& row, const Score& score_of) {
   Lanes best[4];
   for (int part = 0; part < 4; ++part) best[part] = Lanes{} + row.best[part];
@@ -81,13 +81,13 @@ ODT_INLINE void score_triples(const TripleRow& row, const Score& score_of) {
     const Lanes in_s[4] = {one_s - a_s - b_s + s, b_s - s, a_s - s, s};
     Lanes in[4], out[4], in_n[4];
     LaneBits last, beside_a, beside_b;
-    if constexpr (kAsked != Asked::nothing) {
+    if constexpr (kAsked != AskedOfThree::nothing) {
       const auto& bits_of = lane_masks().of;
       std::memcpy(&last, bits_of[row.last[j / kLanes]], sizeof last);
       std::memcpy(&beside_a, bits_of[row.beside_a[j / kLanes]], sizeof beside_a);
       std::memcpy(&beside_b, bits_of[row.beside_b[j / kLanes]], sizeof beside_b);
     }
-    if constexpr (kAsked == Asked::counts) {
+    if constexpr (kAsked == AskedOfThree::counts) {
       Lanes n, a_n, b_n, one_n;
       load(n, row.n + j);
       load(a_n, row.a_n + j);
@@ -103,19 +103,19 @@ ODT_INLINE void score_triples(const TripleRow& row, const Score& score_of) {
       const Lanes out_w = row.part_w[part] - in_w[part];
       in[part] = score_of(in_w[part], in_s[part]);
       out[part] = score_of(out_w, row.part_s[part] - in_s[part]);
-      if constexpr (kAsked == Asked::weights) {
+      if constexpr (kAsked == AskedOfThree::weights) {
         in[part] = only(in[part], in_w[part] >= row.least);
         out[part] = only(out[part], out_w >= row.least);
       }
-      if constexpr (kAsked == Asked::counts) {
+      if constexpr (kAsked == AskedOfThree::counts) {
         in[part] = only(in[part], in_n[part] >= row.least);
         out[part] = only(out[part], row.part_n[part] - in_n[part] >= row.least);
       }
       Lanes both = in[part] + out[part];
-      if constexpr (kAsked != Asked::nothing) both = only(both, last);
+      if constexpr (kAsked != AskedOfThree::nothing) both = only(both, last);
       best[part] = larger(best[part], both);
     }
-    if constexpr (kAsked == Asked::nothing)
+    if constexpr (kAsked == AskedOfThree::nothing)
       raise_quarters(in, out, row.best_a, row.best_b, j);
     else
       raise_quarters(in, out, row.best_a, row.best_b, j, beside_a, beside_b);
@@ -124,7 +124,7 @@ ODT_INLINE void score_triples(const TripleRow& row, const Score& score_of) {
 }
 
 // Scores of both sides of columns.
-struct AloneRow {
+struct ColumnSums {
   std::size_t stride;
   const double *one_w, *one_s, *one_n;
   double all_w, all_s, all_n, least;
@@ -132,7 +132,7 @@ struct AloneRow {
 };
 
 template <class Score>
-ODT_INLINE void score_alone(const AloneRow& row, const Score& score_of) {
+ODT_INLINE void score_alone(const ColumnSums& row, const Score& score_of) {
   for (std::size_t j = 0; j < row.stride; j += kLanes) {
     Lanes w, s, n;
     load(w, row.one_w + j);
@@ -143,27 +143,27 @@ ODT_INLINE void score_alone(const AloneRow& row, const Score& score_of) {
   }
 }
 
-ODT_CLONES void alone_of_squares(const AloneRow& row) { score_alone(row, OfSquares()); }
-ODT_CLONES void alone_of_counts(const AloneRow& row) { score_alone(row, OfCounts()); }
+ODT_CLONES void alone_of_squares(const ColumnSums& row) { score_alone(row, OfSquares()); }
+ODT_CLONES void alone_of_counts(const ColumnSums& row) { score_alone(row, OfCounts()); }
 ODT_CLONES void pairs_of_squares(const PairRow& row) { score_pairs(row, OfSquares()); }
 ODT_CLONES void pairs_of_counts(const PairRow& row) { score_pairs(row, OfCounts()); }
 ODT_CLONES void triples_of_squares(const TripleRow& row) {
-  score_triples<Asked::nothing>(row, OfSquares());
+  score_triples<AskedOfThree::nothing>(row, OfSquares());
 }
 ODT_CLONES void triples_of_counts(const TripleRow& row) {
-  score_triples<Asked::nothing>(row, OfCounts());
+  score_triples<AskedOfThree::nothing>(row, OfCounts());
 }
 ODT_CLONES void ruled_triples_of_squares(const TripleRow& row) {
-  score_triples<Asked::weights>(row, OfSquares());
+  score_triples<AskedOfThree::weights>(row, OfSquares());
 }
 ODT_CLONES void ruled_triples_of_counts(const TripleRow& row) {
-  score_triples<Asked::weights>(row, OfCounts());
+  score_triples<AskedOfThree::weights>(row, OfCounts());
 }
 ODT_CLONES void sized_triples_of_squares(const TripleRow& row) {
-  score_triples<Asked::counts>(row, OfSquares());
+  score_triples<AskedOfThree::counts>(row, OfSquares());
 }
 ODT_CLONES void sized_triples_of_counts(const TripleRow& row) {
-  score_triples<Asked::counts>(row, OfCounts());
+  score_triples<AskedOfThree::counts>(row, OfCounts());
 }
 
 // The points of a bit set, or of two; their number.
