@@ -238,10 +238,13 @@ class ShapeTrees {
     if (quick)
       return std::min(budget + 1, pairs ? pairs_.stump(table_.pairs, s.word, W)
                                         : table_.lanes.least(s.word, W, stumps_));
-    const Loss found = i + 2 == shape_.size() && pairs
-                           ? pairs_.pair(table_.pairs, s.word, W, narrows(i), budget)
-                           : trees_of(i, s, budget);
-    control_->poll(pairs_.work() / kPairs);
+    const bool two = i + 2 == shape_.size();
+    const Loss found =
+        two && pairs ? pairs_.pair(table_.pairs, s.word, W, narrows(i), budget)
+        : two && !narrows(i) && table_.lanes.has_pairs()
+            ? table_.lanes.pair(s.word, W, budget, stumps_)
+            : trees_of(i, s, budget);
+    control_->poll((pairs_.work() + stumps_.work()) / kPairs);
     if (++kept_ % 4096 == 0) table_.forget(most_);
     known_[i]->keep(s, found, found <= budget);
     if (found > budget) refuted_[i].keep(s.word, found);
