@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 Show = Literal["costs", "groups", "rules"]
 """What pictures can show of nodes beside the model."""
 
-_FAR = 0.5
-"""A relative gap from which more time is a bad advice for a proof."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
@@ -406,11 +403,6 @@ class Result:
             if not stage.proven:
                 return stage.gap
         return Fraction(0) if self.stages else None
-
-    @property
-    def far_from_proof(self) -> bool:
-        """Whether a smaller skeleton or a price would help a proof more than time does."""
-        return self.status == "feasible" and (self.gap is None or self.gap > _FAR)
 
     def to_json(self) -> dict[str, Any]:
         """One object as `odt solve --json` writes it; fractions as numbers."""

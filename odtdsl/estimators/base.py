@@ -60,6 +60,9 @@ from odtdsl.predictors.frames import as_table
 from odtdsl.predictors.tree import Tree
 from odtdsl.words import values
 
+_FAR = 0.5
+"""A relative gap from which more time is a bad advice for a proof."""
+
 if TYPE_CHECKING:
     from odtdsl.backends.base import Progress
     from odtdsl.compiler.analysis import Analysis
@@ -406,9 +409,10 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         awaited = (awaited and proves(result.backend)) or result.interrupted
         if result.status == "feasible" and awaited:
             gap = "" if result.gap is None else f" (gap {float(result.gap):.2%})"
+            far = result.gap is None or result.gap > _FAR
             advice = (
                 "far from a proof, less depth or a price of leaves helps more than `time_limit`"
-                if result.far_from_proof
+                if far
                 else "raise `time_limit` for a proof"
             )
             ended = "was interrupted" if result.interrupted else "reached its limit"

@@ -94,12 +94,6 @@ def answer(result: Result, *, missing: MissingShown = False) -> Iterator[str]:
     if result.model is not None:
         for stage in result.stages:
             yield "  " + stage_line(stage)
-        if result.far_from_proof and not (result.stopped or gives_up(result.backend)):
-            part = "splits" if isinstance(result.model, Diagram) else "leaves"
-            yield (
-                "    far from a proof: a smaller skeleton or a price of"
-                f" {part} helps more than time does"
-            )
         yield "  " + size_line(result)
         if result.training is not None:
             yield f"  training: {_figures(result.training)}"
