@@ -7,9 +7,18 @@
 #include <tuple>
 #include <vector>
 
+#include "odt/kernels.hpp"
 #include "odt/problem.hpp"
 
 namespace odt_test {
+
+// The instruction sets that this machine and build have.
+inline std::vector<odt::Isa> instruction_sets() {
+  std::vector<odt::Isa> sets{odt::Isa::portable};
+  if (odt::kernels_avx2()) sets.push_back(odt::Isa::avx2);
+  if (odt::kernels_avx512()) sets.push_back(odt::Isa::avx512);
+  return sets;
+}
 
 using Random = std::mt19937;
 inline int draw(Random& random, int low, int high) {

@@ -88,7 +88,9 @@ Options proof(Random& random, std::size_t memory) {
   options.method = 1;
   options.beside = false;
   options.memory_limit = memory;
-  options.isa = static_cast<Isa>(draw(random, 0, 3));
+  static const std::vector<Isa> sets = instruction_sets();
+  const int isa = draw(random, 0, static_cast<int>(sets.size()));
+  options.isa = isa == 0 ? Isa::best : sets[static_cast<std::size_t>(isa) - 1];
   options.threads = draw(random, 0, 4) == 0 ? 2 : 1;
   return options;
 }

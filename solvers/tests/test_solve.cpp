@@ -13,9 +13,7 @@ using namespace odt_test;
 
 CASE(optimum_equals_every_tree) {
   Random random(11);
-  std::vector<Isa> sets{Isa::portable};
-  if (kernels_avx2()) sets.push_back(Isa::avx2);
-  if (kernels_avx512()) sets.push_back(Isa::avx512);
+  const std::vector<Isa> sets = instruction_sets();
   for (int trial = 0; trial < 400; ++trial) {
     Problem p = random_problem(random, draw(random, 1, 11), draw(random, 1, 3), draw(random, 1, 5),
                                draw(random, 1, 8));
