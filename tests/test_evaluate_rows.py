@@ -215,6 +215,7 @@ def test_a_spec_adds_its_rules_and_a_greedy_tree(
     assert done.exit_code == 0
     assert "greedy tree" in done.stdout
     assert "on the 3 test rows" in done.stdout
+    assert "test: 1 error on 3 rows" in done.stdout
     assert "all   NO     0.666667" in done.stdout
     found = json.loads(odt(*asked, "--json").stdout)
     assert found["spec"]["rows"] == 3
@@ -223,6 +224,7 @@ def test_a_spec_adds_its_rules_and_a_greedy_tree(
     own = odt(*asked[:3], "rows.csv").stdout.splitlines()
     assert own[:2] == ["20 rows", "12 of them are the training rows of the spec: this is no test"]
     assert any(line.startswith("on the 20 rows (rules are") for line in own)
+    assert "rows: 0 errors on 20 rows, accuracy 100.00%" in own
     checked = ("audit", *asked[1:3])
     audited = odt(*checked, "rows.csv").stdout.splitlines()
     assert audited[1].startswith("rows: 0 errors on 20 rows")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from odtdsl.base.numbers import counted
 from odtdsl.driver.scoring import TestScore
 from odtdsl.insight.evaluation import LEVEL, Evaluation, Measure, Part
-from odtdsl.presentation.console import audited_test, table, test_lines, trained_line
+from odtdsl.presentation.console import audited_test, score_line, table, test_lines, trained_line
 
 MOST_SIDE_BY_SIDE = 5
 """Parts in one table of measures: 160 characters, which a terminal has and a page prints."""
@@ -47,16 +47,17 @@ def lines(found: Evaluation, stages: Sequence[str] = ()) -> Iterator[str]:
         ]
         yield from table([head, *rows], indent="  ")
     if found.score is not None:
-        yield from _under_rules(found.score, stages, "row" if found.trained else "test row")
+        yield from _under_rules(found.score, stages, "rows" if found.trained else "test")
 
 
-def _under_rules(score: TestScore, stages: Sequence[str], row: str) -> Iterator[str]:
+def _under_rules(score: TestScore, stages: Sequence[str], of: str) -> Iterator[str]:
     """The objective and the rules of the spec on these rows, beside the best constant."""
     yield ""
+    yield score_line(score, of)
     yield from test_lines(score, stages)
     if score.audit is not None and score.audit.lines:
         yield ""
-        yield from audited_test(score.audit, row)
+        yield from audited_test(score.audit, "row" if of == "rows" else "test row")
 
 
 def _measures(parts: list[Part], found: Evaluation) -> Iterator[str]:
