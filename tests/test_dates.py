@@ -445,6 +445,10 @@ def test_audits_leaves_and_predictions_show_dates(folder: Path) -> None:
         one for one in odt("audit target.odt days.json").stdout.split("\n") if "early" in one
     )
     assert "2021-01-01  " in line
+    measured = odt("evaluate target.odt days.json rows.csv").stdout
+    constant = re.search("always predicting (.*): mse", measured)
+    assert constant is not None
+    datetime.date.fromisoformat(constant[1])
 
 
 def test_a_rule_on_a_column_that_no_split_tests_says_so(folder: Path) -> None:

@@ -100,8 +100,7 @@ def _leaf(rows: Rows, inside: IntArray, leaf: RawLeaf) -> Leaf:
     if leaf.output is not None:
         part = ProblemPart.of(rows.problem.target.kind)
         output, curve = part.estimate(rows, inside, leaf.output)
-        days = [name in rows.problem.data.days for name in rows.problem.target.names]
-        return Leaf(output=of_days(output, days), size=len(inside), curve=curve)
+        return Leaf(output=of_days(output, rows.problem.days), size=len(inside), curve=curve)
     if rows.data.labels is None:
         return Leaf(label=leaf.label, size=len(inside))
     sums = np.zeros(rows.n_classes, dtype=np.int64)

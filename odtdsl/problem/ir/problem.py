@@ -214,6 +214,11 @@ class Problem:
     source: Source | None = field(default=None, compare=False, repr=False)
 
     @property
+    def days(self) -> tuple[bool, ...]:
+        """Of each target, whether it counts days."""
+        return tuple(name in self.data.days for name in self.target.names)
+
+    @property
     def may_miss(self) -> frozenset[str]:
         """The features of which a cell that a model sees can be missing."""
         asked = ("left", "right", "branch")

@@ -10,7 +10,7 @@ from odtdsl.auditor.outputs import kept, on_outputs
 from odtdsl.datasets.dataset import Dataset, Value
 from odtdsl.datasets.table import FloatArray
 from odtdsl.driver.scoring import OutputScore, ScorePart, TestScore
-from odtdsl.predictors.nodes import Leaf
+from odtdsl.predictors.nodes import Leaf, of_days
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.problem.ir.problem import TargetDecl
 from odtdsl.problem.ir.rows import Rows
@@ -34,7 +34,8 @@ class NumberScore(ScorePart):
         """The weighted means, then the medians."""
         assert rows.data.targets is not None, "number targets are there"
         for outputs in _outputs(rows.data.targets.reshape(rows.n_rows, -1), rows):
-            yield model.alone(Leaf(output=outputs, size=rows.n_rows)), outputs
+            said = of_days(outputs, rows.problem.days)
+            yield model.alone(Leaf(output=said, size=rows.n_rows)), said
 
     def outputs(self, model: Predictor, rows: Rows, data: Dataset) -> OutputScore | None:
         """Of several targets, or of rules on outputs."""
