@@ -283,3 +283,27 @@ def test_another_back_end_begins_from_what_search_made_of_growth(
     assert value == result.objective
     assert grown is not None
     assert value < grown  # type: ignore[operator]
+
+
+def test_the_table_says_no_where_numbers_are_beyond_a_back_end() -> None:
+    """A form that a back end has, at a cost or not, and cannot take of this size."""
+    text = (
+        'data frame target y positive "b" tree depth <= 3 minimize errors rule up: increasing(x)'
+        ' rule few: recall("b") >= 10%'
+    )
+    columns = {"x": list(range(200)), "z": [0, 1, 1, 0] * 50, "w": [0, 1] * 100}
+    found = odtdsl.plan(text, frame=columns | {"y": list("aabb") * 50})
+    refused = {
+        (name, one.need.origin.rule)
+        for name, reasons in found.choice.refusals
+        for one in reasons
+        if not one.of_form
+    }
+    assert ("milp", "up") in refused
+    told = {
+        (name, one.need.origin.rule): support.level
+        for one in found.support
+        for name, support in one.by
+    }
+    assert {told[one] for one in refused} == {"unsupported"}
+    assert told["milp", "few"] == "exact"

@@ -25,14 +25,24 @@ class Supported:
     by: tuple[tuple[str, Support], ...]
 
 
-def supported(core: Core) -> tuple[Supported, ...]:
-    """Every need of a problem against every back end; numbers and shapes are not asked about."""
+def supported(core: Core, choice: Choice) -> tuple[Supported, ...]:
+    """Every need of a problem against every back end; `choice` has what they cannot take here."""
+    beyond = {
+        (name, one.need.form, one.need.origin): Support(level="unsupported", reason=one.reason)
+        for name, reasons in choice.refusals
+        for one in reasons
+        if not one.of_form
+    }
     engines = [(name, back_end(name)) for name in names()]
     return tuple(
         Supported(
             need=need,
             by=tuple(
-                (name, engine.supports(need.form, inside_or=need.inside_or))
+                (
+                    name,
+                    beyond.get((name, need.form, need.origin))
+                    or engine.supports(need.form, inside_or=need.inside_or),
+                )
                 for name, engine in engines
             ),
         )

@@ -123,7 +123,7 @@ def plan(
         engine = back_end(choice.name, variant, options)
         engine.check(linear(core))
         sizes = Portfolio(choice.steps, engine).sizes(linear(core))
-    return Plan(core=core, choice=choice, sizes=sizes, support=supported(core))
+    return Plan(core=core, choice=choice, sizes=sizes, support=supported(core, choice))
 
 
 def solve(
