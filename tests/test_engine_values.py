@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import pickle
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -67,6 +69,27 @@ def test_an_engine_of_other_sources_says_so(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "odtdsl.base._engine", None)
     with pytest.raises(OdtError, match="not built"):
         engine.solve  # noqa: B018
+
+
+def test_sources_that_hide_the_installed_package_say_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As Python in a clone finds its folder `odtdsl` before what `pip install .` built."""
+    base = tmp_path / "odtdsl" / "base"
+    base.mkdir(parents=True)
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    monkeypatch.setitem(sys.modules, "odtdsl.base._engine", None)
+    (base / "_engine.pyi").touch()  # no native part
+    with pytest.raises(OdtError) as alone:
+        engine.solve  # noqa: B018
+    assert not alone.value.diagnostics[0].notes
+    (base / f"_engine{EXTENSION_SUFFIXES[0]}").touch()
+    with pytest.raises(OdtError) as hidden:
+        engine.solve  # noqa: B018
+    diagnostic = hidden.value.diagnostics[0]
+    assert diagnostic.code == "X202"
+    assert str(tmp_path / "odtdsl") in diagnostic.notes[1]
+    assert "python -P" in diagnostic.helps[0]
 
 
 def test_counters_have_the_same_names_everywhere() -> None:

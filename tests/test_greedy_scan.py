@@ -128,4 +128,4 @@ def test_says_how_to_build_the_native_part(monkeypatch: pytest.MonkeyPatch) -> N
         Tables(random_sample(random.Random(0), rules=0).core)
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code == "X202"
-    assert "pip install --editable ." in diagnostic.helps[0]
+    assert "pip install --editable ." in diagnostic.helps[-1]
