@@ -192,6 +192,7 @@ def test_a_bad_rule_is_told(rule: str) -> None:
     (told,) = (d for d in found if d.code == BAD[rule])
     errors = ("D202", "T112", "N115", "R304")
     assert told.severity == ("error" if told.code in errors else "warning")
+    assert told.labels, "it shows a line of the spec"
     for using in ("exact", "milp") if SCALE >= 1 else ("exact",):
         if told.severity == "error":
             with pytest.raises(OdtError, match=told.code):

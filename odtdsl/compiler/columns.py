@@ -209,7 +209,8 @@ class Columns:
         out = self._not_features()
         names = [name for name in types if name not in out]
         if not names:
-            self.reporter.error("K103", "no column is left as a feature")
+            said = [*self.statements.drops, self.statements.data]
+            self.reporter.error("K103", "no column is left as a feature", said[0])
         candidates = self._candidates(types, names)
         missing = self._missing(names)
         return tuple(
@@ -240,7 +241,7 @@ class Columns:
         star: Candidates | None = None
         for statement in self.statements.candidates:
             try:
-                place = self._place(statement)
+                place = replace(self._place(statement), span=statement.span)
             except StatementError:
                 place = Candidates()
             if not isinstance(statement.columns, ast.Star):

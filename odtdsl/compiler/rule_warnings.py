@@ -46,17 +46,18 @@ def warn_of_rules(rows: Rows, reporter: Reporter) -> None:
                 reporter.warn(
                     "D212",
                     f"no split can test `{feature.name}`: no candidate lies between its values",
+                    feature.candidates.span,
                     notes=(_between(feature, range_),),
                 )
-    if rows.n_rows > BOOSTED_ROWS and any(
-        feature.candidates.place == "guessed" for feature in rows.problem.features
-    ):
+    guessed = [one for one in rows.problem.features if one.candidates.place == "guessed"]
+    if rows.n_rows > BOOSTED_ROWS and guessed:
         reporter.warn(
             "D225",
             (
                 "the thresholds of `candidates at guessed` come from a sample of "
                 f"{BOOSTED_ROWS:,} of the {rows.n_rows:,} rows"
             ),
+            guessed[0].candidates.span,
             helps=("another `seed` draws another sample; `at quantiles 20` uses all rows",),
         )
     said: list[RuleWithForms] = []

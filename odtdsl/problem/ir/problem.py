@@ -26,6 +26,7 @@ class Candidates:
     place: Place = "midpoints"
     count: int = 0
     values: tuple[Fraction, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
