@@ -128,6 +128,16 @@ def test_most_random_files_are_read_quickly(monkeypatch: pytest.MonkeyPatch) -> 
     assert sum(taken) > FILES / 3
 
 
+def test_missing_texts_in_several_blocks(tmp_path: Path) -> None:
+    """A file of more than 1 MB is read in blocks, which have the missing cells of their own."""
+    jobs = [random.Random(seed).choice(["nurse", "clerk", ""]) for seed in range(200)]
+    rows = [f"{i},{jobs[i % 200]},{'x' * 40}" for i in range(40_000)]
+    (tmp_path / "f.csv").write_text("\n".join(["i,job,x", *rows]), encoding="utf-8")
+    job = read(DataRequest(kind="file", name="f.csv"), base=tmp_path).columns["job"]
+    assert job.texts.tolist() == [jobs[i % 200] or None for i in range(40_000)]
+    assert job.missing.tolist() == [not jobs[i % 200] for i in range(40_000)]
+
+
 SPEC = 'data "f.csv"\ntarget y: class\ntree depth <= 2\nminimize errors\n'
 
 

@@ -90,11 +90,13 @@ def coded(array: Any) -> tuple[ObjectArray, IntArray]:
     """The different texts of an Arrow array, and the place of each cell; null is an empty text."""
     from pyarrow import compute
 
-    found = compute.dictionary_encode(array, null_encoding="encode")
+    if array.null_count:  # Arrow does not unify dictionaries that hold nulls
+        array = compute.fill_null(array, "")
+    found = compute.dictionary_encode(array)
     chunks = found.unify_dictionaries().chunks if hasattr(found, "chunks") else [found]
     if not chunks:
         return objects([]), np.zeros(0, dtype=np.int64)
-    words = [word or "" for word in chunks[0].dictionary.to_pylist()]
+    words = chunks[0].dictionary.to_pylist()
     places = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
     return objects(words), places.astype(np.int64)
 
