@@ -110,8 +110,12 @@ def told(table: Table) -> object:
 @pytest.mark.parametrize("start", range(0, FILES, 100))
 def test_both_ways(start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quick, "LEAST_LINES", 0)
+    whole, lines = quick._LEAST_BLOCK, quick._LINES_AT_ONCE
     for seed in range(start, start + 100):
         text, request = file(random.Random(seed))
+        in_parts = seed % 2  # as files of several MB are, with a block for each line or two
+        monkeypatch.setattr(quick, "_LEAST_BLOCK", 16 if in_parts else whole)
+        monkeypatch.setattr(quick, "_LINES_AT_ONCE", 2 if in_parts else lines)
         (tmp_path / "f.csv").write_text(text, encoding="utf-8", newline="")
         monkeypatch.setattr(quick, "MIN_QUICK_SIZE", len(text) + 1)
         slow = outcome(request, tmp_path)
