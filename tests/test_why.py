@@ -58,7 +58,10 @@ def choices(tiny: TinyTable, result: Result, name: str, row: int) -> list[tuple[
     if column.kind == "number":
         numbers = [float(x) for x in present]
         spread = (max(numbers) - min(numbers)) or 1.0
-        for x in [*marks(result, name), *numbers]:
+        at = marks(result, name)
+        if all(x.is_integer() for x in numbers):  # as those that the cell becomes
+            at = sorted({float(to(x)) for x in at for to in (math.floor, math.ceil)})
+        for x in [*at, *numbers]:
             found.append((x, 1.0 if cell is None else abs(x - float(cell)) / spread))
     else:
         for x in dict.fromkeys(present):  # type: ignore[assignment]
@@ -213,12 +216,23 @@ def test_without_a_tree_there_is_nothing_to_ask() -> None:
         none.why(0)
 
 
+TEXT_OF_NUMBERS = "data frame target y: number tree depth <= 1 minimize mse"
+
+
 def test_a_tree_of_numbers_has_another_output() -> None:
     frame = {"x": [1.0, 2.0, 3.0, 4.0], "y": [1.0, 1.0, 5.0, 5.0]}
-    result = odtdsl.solve("data frame target y: number tree depth <= 1 minimize mse", frame=frame)
+    result = odtdsl.solve(TEXT_OF_NUMBERS, frame=frame)
     found = result.why(0).counterfactual
     assert found is not None
     assert found.prediction == "5"
+    assert found.changes[0].after == 3
+    assert "with x 3 instead of 1" in str(result.why(0))
+    found = result.why({"x": 0.5}).counterfactual
+    assert found is not None
+    assert found.changes[0].after == math.nextafter(2, 3)
+    frame["x"][0] = 1.25
+    found = odtdsl.solve(TEXT_OF_NUMBERS, frame=frame).why(0).counterfactual
+    assert found is not None
     assert found.changes[0].after == math.nextafter(2, 3)
 
 

@@ -262,7 +262,12 @@ def _number_change(
     present = numbers[~np.isnan(numbers)]
     wish = float(np.median(present)) if before is None else float(before)
     days = isinstance(column.type.shown(wish), Day)
-    after = _nearest_value(allowed, wish, Fraction(1) if days else column.type.step)
+    # A column that only ever held whole numbers gets one, where nobody wrote `integer`, too.
+    held = present if before is None else np.append(present, wish)
+    whole = column.type.step is None and bool((held == np.floor(held)).all())
+    after = _nearest_value(allowed, wish, Fraction(1) if days or whole else column.type.step)
+    if after is None and whole:
+        after = _nearest_value(allowed, wish)
     if after is None:
         return None
     spread = float(present.max() - present.min()) if present.size else 0.0
