@@ -116,6 +116,21 @@ def test_a_target_or_weight_is_never_missing() -> None:
     assert codes(HEAD + "missing branch\nweight w\n" + TREE, frame) == ["D201"]
 
 
+def test_a_mistake_of_training_rows_is_not_told_again_of_test_rows() -> None:
+    text = HEAD + "feature age: number drop sex, race, name " + TREE
+    wrong = {**FRAME, "age": [20, "old", 40, 50, 60, 70]}
+    fine = {**FRAME, "age": [20, 30, 40, 50, 60, 70]}
+    few = {**FRAME, "y": ["yes", "", *FRAME["y"][2:]]}
+    weights = {**fine, "w": [1, -1, 1, 1, 1, 1]}
+    for frame, code, more in [
+        (wrong, "D141", ""),
+        (few | {"age": fine["age"]}, "D201", ""),
+        (weights, "D161", "weight w"),
+    ]:
+        assert codes(text + more, frame, test_frame=frame).count(code) == 1
+        assert codes(text + more, fine, test_frame=frame).count(code) == 1
+
+
 def test_comparisons_with_missing_cells_are_false() -> None:
     spec = (
         'missing branch\ngroup f = sex = "f"\ngroup not_f = sex != "f"\n'

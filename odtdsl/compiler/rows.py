@@ -78,6 +78,7 @@ class RowChoice:
         self.statements, self.reporter = statements, reporter
         self.target, self.features = roles.target, roles.features
         self._policies = self._all_policies(roles.compared)
+        self._told: set[tuple[str, str]] = set()
         chosen, kept_back = self._split() if division is None else (division.train, division.test)
         self.train = self._complete(table, chosen, test=False)
         self.test: tuple[Table, IntArray] | None = None
@@ -157,6 +158,9 @@ class RowChoice:
         elif not test:
             absent = of_features | absent
         for name, missing in absent.items():
+            if ("D201", name) in self._told:
+                continue
+            self._told.add(("D201", name))
             self._refuse(name, missing, kept, test=test)
             weight = self.statements.weight
             if weight is not None and name == weight.column.name:
@@ -177,6 +181,12 @@ class RowChoice:
                 ),
             )
         return kept
+
+    def _adopt(self, error: OdtError, name: str, at: ast.Node | None) -> None:
+        """Report what is wrong with a column, unless the training rows have shown it."""
+        new = [one for one in error.diagnostics if (one.code, name) not in self._told]
+        self._told.update((one.code, name) for one in new)
+        self.reporter.adopt(OdtError(new), at)
 
     def _refuse(self, name: str, missing: BoolArray, rows: IntArray, *, test: bool) -> None:
         where = ", ".join(str(row) for row in rows[missing][:SHOWN_ROWS])
@@ -245,7 +255,7 @@ class RowChoice:
                     check_apart(taken.columns[name], columns[name])
             except OdtError as error:
                 found = self._of_target(error, name) if closed else error
-                self.reporter.adopt(found, self._place_of(name))
+                self._adopt(found, name, self._place_of(name))
                 failed = True
         if failed:
             return None
@@ -287,7 +297,7 @@ class RowChoice:
         try:
             weights, rounded = encode_weights(raw)
         except OdtError as error:
-            self.reporter.adopt(error, statement)
+            self._adopt(error, raw.name, statement)
             return ones
         if rounded:
             self.reporter.warn(
