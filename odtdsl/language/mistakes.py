@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from fractions import Fraction
 
 from odtdsl.base.diagnostics.model import Diagnostic, Label
 from odtdsl.base.diagnostics.suggest import closest
@@ -224,6 +225,20 @@ def _unit(f: Failure) -> Diagnostic | None:
         "S020",
         f"`{word}` needs a unit: {units}",
         f"write `{amount} {usual}`",
+        span=f.span(f.last.start, f.last.end),
+    )
+
+
+def _share(f: Failure) -> Diagnostic | None:
+    """Test rows as a share without a percent sign, `test 0.3`, as scikit-learn takes it."""
+    if f.last.kind != "NUMBER" or f.back(1).kind != "TEST" or "PERCENT" not in f.expected:
+        return None
+    number = Fraction(f.last.text)
+    percent = float(number * 100 if number < 1 else number)
+    return f.error(
+        "S020",
+        "`test` needs a percentage",
+        f"write `{percent:g}%`" if percent < 100 else "for example `25%`",
         span=f.span(f.last.start, f.last.end),
     )
 
@@ -532,6 +547,7 @@ _RECOGNISERS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _three_comparisons,
     _closing,
     _unit,
+    _share,
     _spelling,
     _statement_word,
     _set_of_values,

@@ -85,7 +85,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("S017", "a number in another notation", "cost a = 1,5"),
     ("S018", "a number that must be whole", "solve threads 1.5"),
     ("S019", "a number with too many digits", "cost a = 1e999"),
-    ("S020", "a limit without a unit, or with an unknown one", "solve within 60"),
+    ("S020", "a limit or share without a unit, or with an unknown one", "solve within 60"),
     ("S021", "a column name of several words without backticks", "drop math score"),
     ("S022", "a missing comma", "tree depth <= 3 leaves <= 6"),
     ("S023", "a skeleton bound with `=`", "tree depth = 3"),
