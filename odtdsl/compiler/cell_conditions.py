@@ -10,6 +10,7 @@ from functools import cached_property
 from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.compiler.literals import Constant, level_of, literal_constant, named_row
 from odtdsl.datasets.dataset import ColumnType
+from odtdsl.datasets.dates import date_of
 from odtdsl.language import ast
 from odtdsl.language.expressions import coded, name_text
 from odtdsl.problem.ir.expr import (
@@ -221,7 +222,10 @@ class Cells:
                 f"`{name}` has type {kind}: its values have no order",
                 at,
                 helps=(
-                    "use `=`, `!=` or `in`, or declare"
+                    f"to compare dates, add {coded(f'days {{{name_text(name)}}}')} to the data"
+                    " statement"
+                    if _is_date(value)
+                    else "use `=`, `!=` or `in`, or declare"
                     f" {coded(f'feature {name_text(name)}: ordered {{...}}')}",
                 ),
             )
@@ -298,3 +302,14 @@ class Cells:
         if isinstance(value, str):
             raise self.reporter.error("T211", "expected a number, but this is a text", expr)
         return value
+
+
+def _is_date(value: ast.Expr) -> bool:
+    """Whether a date is written, with quotes or without."""
+    match value:
+        case ast.Number():
+            return date_of(value.text) is not None
+        case ast.Text():
+            return date_of(value.value) is not None
+        case _:
+            return False
