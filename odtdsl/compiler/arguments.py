@@ -482,7 +482,7 @@ class Arguments:
                 helps=(
                     (
                         "define groups from it: "
-                        f"{coded(f'group young = {name_text(column)} {example}')}"
+                        f"{coded(f'group these = {name_text(column)} {example}')}"
                     ),
                 ),
             )

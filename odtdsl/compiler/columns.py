@@ -268,14 +268,15 @@ class Columns:
         except StatementError:
             return
         if types[column].kind != "number":
+            remove = "remove it here"
+            if self.table.columns[column].numbers is not None:
+                remove = f"write {coded(f'feature {name_text(column)}: number')}, or {remove}"
             self.reporter.error(
                 "T109",
                 f"`{column}` is not a number column: each of its values is a candidate",
                 name,
                 notes=(f"it has type {types[column].kind}",),
-                helps=(
-                    f"write {coded(f'feature {name_text(column)}: number')}, or remove it here",
-                ),
+                helps=(remove,),
             )
         elif column in named:
             self.reporter.error("N110", f"the candidates of `{column}` are given twice", name)
