@@ -1,6 +1,7 @@
 #include "odt/masked_sums.hpp"
 
 #include "odt/kernels.hpp"
+#include "odt/paired_lanes.hpp"
 
 // Bits of AVX-512 are masks as they are; elsewhere a table makes them masks of lanes. Both add the
 // same numbers in the same order.
@@ -41,25 +42,36 @@ __attribute__((target("avx512f"))) void add_by_bits(const MaskedRows& in, std::s
 
 #endif
 
-template <int kBlocks>
-ODT_INLINE void add_blocks(const MaskedRows& in, std::size_t block, double* a, double* b) {
-  Lanes sum_a[kBlocks] = {}, sum_b[kBlocks] = {};
+// The rows of some blocks, of one number or of two.
+template <class L, int kBlocks, int kNumbers>
+ODT_INLINE void add_blocks(const MaskedRows& in, std::size_t block,
+                           double* const (&sums)[kNumbers]) {
+  L sum[kNumbers][kBlocks] = {};
   for (std::size_t k = 0; k < in.rows; ++k) {
     const double* from = in.first + in.row[k] * in.step;
     const std::uint8_t* mask = in.masks + in.row[k] * in.blocks + block;
-    const Lanes x = Lanes{} + from[0], y = Lanes{} + from[1];
     for (int i = 0; i < kBlocks; ++i) {
-      LaneBits bits;
-      std::memcpy(&bits, in.lanes[mask[i]], sizeof bits);
-      sum_a[i] += (Lanes)((LaneBits)x & bits);
-      sum_b[i] += (Lanes)((LaneBits)y & bits);
+      typename BitsOf<L>::type bits;
+      load_bits(bits, in.lanes[mask[i]]);
+      for (int s = 0; s < kNumbers; ++s) sum[s][i] += masked(L{} + from[s], bits);
     }
   }
-  for (int i = 0; i < kBlocks; ++i) {
-    store(sum_a[i], a + (block + static_cast<std::size_t>(i)) * kLanes);
-    store(sum_b[i], b + (block + static_cast<std::size_t>(i)) * kLanes);
-  }
+  for (int i = 0; i < kBlocks; ++i)
+    for (int s = 0; s < kNumbers; ++s)
+      store(sum[s][i], sums[s] + (block + static_cast<std::size_t>(i)) * kLanes);
 }
+
+template <class L, int kNumbers>
+ODT_INLINE void add_all(const MaskedRows& in, std::size_t block, double* const (&sums)[kNumbers]) {
+  constexpr int kMost = 4 / kNumbers;
+  for (; block + kMost <= in.blocks; block += kMost) add_blocks<L, kMost>(in, block, sums);
+  for (; block < in.blocks; ++block) add_blocks<L, 1>(in, block, sums);
+}
+
+ODT_VERSIONS(void add_one(const MaskedRows& in, std::size_t block, double* const (&sums)[1]),
+             add_all<L>(in, block, sums))
+ODT_VERSIONS(void add_two(const MaskedRows& in, std::size_t block, double* const (&sums)[2]),
+             add_all<L>(in, block, sums))
 
 }  // namespace
 
@@ -72,9 +84,8 @@ ODT_CLONES void differences(const double* a, const double* b, std::size_t n, dou
   }
 }
 
-ODT_CLONES void add_two_by_lanes(const MaskedRows& in, std::size_t block, double* a, double* b) {
-  for (; block + 4 <= in.blocks; block += 4) add_blocks<4>(in, block, a, b);
-  for (; block < in.blocks; ++block) add_blocks<1>(in, block, a, b);
+void add_two_by_lanes(const MaskedRows& in, std::size_t block, double* a, double* b) {
+  add_two(in, block, {a, b});
 }
 
 void add_masked_two(const MaskedRows& in, std::size_t block, double* a, double* b) {
@@ -96,16 +107,8 @@ void add_masked_two(const MaskedRows& in, std::size_t block, double* a, double* 
   add_two_by_lanes(in, block, a, b);
 }
 
-ODT_CLONES void add_masked_one(const MaskedRows& in, std::size_t block, double* sums) {
-  for (; block < in.blocks; ++block) {
-    Lanes sum = {};
-    for (std::size_t k = 0; k < in.rows; ++k) {
-      LaneBits bits;
-      std::memcpy(&bits, in.lanes[in.masks[in.row[k] * in.blocks + block]], sizeof bits);
-      sum += (Lanes)((LaneBits)(Lanes{} + in.first[in.row[k] * in.step]) & bits);
-    }
-    store(sum, sums + block * kLanes);
-  }
+void add_masked_one(const MaskedRows& in, std::size_t block, double* sums) {
+  add_one(in, block, {sums});
 }
 
 }  // namespace odt

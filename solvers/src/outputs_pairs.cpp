@@ -3,25 +3,25 @@
 #include <algorithm>
 #include <cmath>
 
-#include "odt/lanes.hpp"
 #include "odt/masked_sums.hpp"
+#include "odt/paired_lanes.hpp"
 
 namespace odt {
 namespace {
 
-ODT_CLONES double largest_sum(const double* a, const double* b, std::size_t n) {
-  Lanes most = Lanes{} - kUnbounded;
+template <class L>
+ODT_INLINE double most_of_sums(const double* a, const double* b, std::size_t n) {
+  L most = L{} - kUnbounded;
   for (std::size_t j = 0; j < n; j += kLanes) {
-    Lanes x, y;
+    L x, y;
     load(x, a + j);
     load(y, b + j);
-    const Lanes sum = x + y;
-    most = sum > most ? sum : most;
+    most = larger(x + y, most);
   }
-  double found = most[0];
-  for (std::size_t l = 1; l < kLanes; ++l) found = std::max(found, most[l]);
-  return found;
+  return largest(most);
 }
+ODT_VERSIONS(double largest_sum(const double* a, const double* b, std::size_t n),
+             return most_of_sums<L>(a, b, n))
 
 // Whole blocks of lanes.
 ODT_CLONES void add_to(double* a, const double* b, std::size_t n) {

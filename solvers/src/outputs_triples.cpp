@@ -24,32 +24,28 @@ namespace {
 
 constexpr std::size_t kMost = 28;  // parts
 
-template <bool kAbsolute>
-ODT_INLINE Lanes gain_of(const MixGain& mix, const Lanes* sums) {
-  const Lanes w = sums[0] > mix.lightest ? sums[0] : Lanes{} + mix.lightest, inverse = 1 / w;
-  Lanes total = Lanes{} - mix.price;
+template <class L, bool kAbsolute>
+ODT_INLINE L gain_of(const MixGain& mix, const L* sums) {
+  const L inverse = 1 / larger(sums[0], L{} + mix.lightest);
+  L total = L{} - mix.price;
   for (std::size_t t = 0; t < mix.targets; ++t) {
-    const Lanes middle = sums[1 + t] * inverse;
-    Lanes part = mix.factor[t] * sums[1 + t];
+    const L middle = sums[1 + t] * inverse;
+    L part = mix.factor[t] * sums[1 + t];
     if constexpr (kAbsolute) {
-      const Lanes* of = sums + mix.measured;
-      Lanes away = {};
-      for (std::size_t k = 0; k < mix.bins; ++k) away += of[2 * k + 1] - middle * of[2 * k];
-      Lanes most = away;
-      for (std::size_t k = 0; k < mix.bins; ++k) {
-        away -= 2 * (of[2 * k + 1] - middle * of[2 * k]);
-        most = larger(most, away);
-      }
-      total -= mix.scale[t] * most;
+      const L* of = sums + mix.measured;
+      L least = {};  // of a bin, what its rows lose together is no less than what their sum does
+      for (std::size_t k = 0; k < mix.bins; ++k)
+        least += magnitude(of[2 * k + 1] - middle * of[2 * k]);
+      total -= mix.scale[t] * least;
     } else if (mix.bins > 0) {
-      const Lanes* of = sums + mix.measured;
+      const L* of = sums + mix.measured;
       part += mix.scale[t] * (2 * of[1 + t] - middle * of[0]);
     }
     total += middle * part;
   }
-  LaneBits held = sums[mix.rows] > mix.fewest;
+  typename BitsOf<L>::type held = sums[mix.rows] > mix.fewest;
   for (std::size_t k = 0; k < mix.sizes; ++k) {
-    LaneBits any = sums[mix.size[k].part] > mix.size[k].least;
+    typename BitsOf<L>::type any = sums[mix.size[k].part] > mix.size[k].least;
     for (; mix.size[k].or_next; ++k) any |= sums[mix.size[k + 1].part] > mix.size[k + 1].least;
     held &= any;
   }
@@ -63,15 +59,15 @@ struct AloneRow {
   double* gain[2];
 };
 
-template <bool kAbsolute>
+template <class L, bool kAbsolute>
 ODT_INLINE void gain_alone(const MixGain& mix, const AloneRow& row) {
   for (std::size_t j = 0; j < row.stride; j += kLanes) {
-    Lanes side[2][kMost];
+    L side[2][kMost];
     for (std::size_t p = 0; p < mix.parts; ++p) {
       load(side[1][p], row.one + p * row.stride + j);
       side[0][p] = row.all[p] - side[1][p];
     }
-    for (int s = 0; s < 2; ++s) store(gain_of<kAbsolute>(mix, side[s]), row.gain[s] + j);
+    for (int s = 0; s < 2; ++s) store(gain_of<L, kAbsolute>(mix, side[s]), row.gain[s] + j);
   }
 }
 
@@ -82,13 +78,13 @@ struct QuarterRow {
   double* gain[4];
 };
 
-template <bool kAbsolute>
+template <class L, bool kAbsolute>
 ODT_INLINE void gain_quarters(const MixGain& mix, const QuarterRow& row) {
   for (std::size_t j = row.first; j < row.stride; j += kLanes) {
-    Lanes part[4][kMost];
+    L part[4][kMost];
     for (std::size_t p = 0; p < mix.parts; ++p) {
       const double own = row.one[p * row.stride + row.column];
-      Lanes both, one;
+      L both, one;
       load(both, row.pair + p * row.stride + j);
       load(one, row.one + p * row.stride + j);
       part[3][p] = both;
@@ -96,7 +92,7 @@ ODT_INLINE void gain_quarters(const MixGain& mix, const QuarterRow& row) {
       part[1][p] = one - both;
       part[0][p] = row.all[p] - own - one + both;
     }
-    for (int q = 0; q < 4; ++q) store(gain_of<kAbsolute>(mix, part[q]), row.gain[q] + j);
+    for (int q = 0; q < 4; ++q) store(gain_of<L, kAbsolute>(mix, part[q]), row.gain[q] + j);
   }
 }
 
@@ -111,15 +107,15 @@ struct ThirdRow {
   double *best_a[4], *best_b[4];
 };
 
-template <bool kAbsolute>
+template <class L, bool kAbsolute>
 ODT_INLINE void gain_thirds(const MixGain& mix, const ThirdRow& row) {
-  Lanes best[4];
-  for (int q = 0; q < 4; ++q) best[q] = Lanes{} + row.best[q];
+  L best[4];
+  for (int q = 0; q < 4; ++q) best[q] = L{} + row.best[q];
   for (std::size_t j = row.first; j < row.stride; j += kLanes) {
-    Lanes part[4][kMost], rest[kMost], in[4], out[4];
+    L part[4][kMost], rest[kMost], in[4], out[4];
     for (std::size_t p = 0; p < mix.parts; ++p) {
       const std::size_t at = p * row.stride + j;
-      Lanes all, a, b, one;
+      L all, a, b, one;
       load(all, row.triple + at);
       load(a, row.a + at);
       load(b, row.b + at);
@@ -129,13 +125,13 @@ ODT_INLINE void gain_thirds(const MixGain& mix, const ThirdRow& row) {
       part[2][p] = a - all;
       part[3][p] = all;
     }
-    LaneBits open;
-    std::memcpy(&open, lane_masks().of[row.open[j / kLanes]], sizeof open);
+    typename BitsOf<L>::type open;
+    load_bits(open, lane_masks().of[row.open[j / kLanes]]);
     for (int q = 0; q < 4; ++q) {
       for (std::size_t p = 0; p < mix.parts; ++p)
         rest[p] = row.quarter[static_cast<std::size_t>(q) * kMost + p] - part[q][p];
-      in[q] = only(gain_of<kAbsolute>(mix, part[q]), open);
-      out[q] = only(gain_of<kAbsolute>(mix, rest), open);
+      in[q] = only(gain_of<L, kAbsolute>(mix, part[q]), open);
+      out[q] = only(gain_of<L, kAbsolute>(mix, rest), open);
       best[q] = larger(best[q], in[q] + out[q]);
     }
     raise_quarters(in, out, row.best_a, row.best_b, j);
@@ -143,24 +139,18 @@ ODT_INLINE void gain_thirds(const MixGain& mix, const ThirdRow& row) {
   for (int q = 0; q < 4; ++q) row.best[q] = largest(best[q]);
 }
 
-ODT_CLONES void alone_squared(const MixGain& mix, const AloneRow& row) {
-  gain_alone<false>(mix, row);
-}
-ODT_CLONES void alone_absolute(const MixGain& mix, const AloneRow& row) {
-  gain_alone<true>(mix, row);
-}
-ODT_CLONES void quarters_squared(const MixGain& mix, const QuarterRow& row) {
-  gain_quarters<false>(mix, row);
-}
-ODT_CLONES void quarters_absolute(const MixGain& mix, const QuarterRow& row) {
-  gain_quarters<true>(mix, row);
-}
-ODT_CLONES void thirds_squared(const MixGain& mix, const ThirdRow& row) {
-  gain_thirds<false>(mix, row);
-}
-ODT_CLONES void thirds_absolute(const MixGain& mix, const ThirdRow& row) {
-  gain_thirds<true>(mix, row);
-}
+ODT_VERSIONS(void alone_squared(const MixGain& mix, const AloneRow& row),
+             gain_alone<L, false>(mix, row))
+ODT_VERSIONS(void alone_absolute(const MixGain& mix, const AloneRow& row),
+             gain_alone<L, true>(mix, row))
+ODT_VERSIONS(void quarters_squared(const MixGain& mix, const QuarterRow& row),
+             gain_quarters<L, false>(mix, row))
+ODT_VERSIONS(void quarters_absolute(const MixGain& mix, const QuarterRow& row),
+             gain_quarters<L, true>(mix, row))
+ODT_VERSIONS(void thirds_squared(const MixGain& mix, const ThirdRow& row),
+             gain_thirds<L, false>(mix, row))
+ODT_VERSIONS(void thirds_absolute(const MixGain& mix, const ThirdRow& row),
+             gain_thirds<L, true>(mix, row))
 
 }  // namespace
 
@@ -392,7 +382,7 @@ void OutputTriples::sum_quarters(const MixGain& gain) {
   for (std::size_t i = 0; i < row_.size(); ++i)
     for (std::size_t p = 0; p < parts_; ++p) all_[p] += values_[i * parts_ + p];
   const AloneRow alone{one_.data(), all_.data(), stride_, {alone_[0].data(), alone_[1].data()}};
-  (absolute_ ? alone_absolute : alone_squared)(gain, alone);
+  absolute_ ? alone_absolute(gain, alone) : alone_squared(gain, alone);
   for (std::size_t k = 0; k < columns_; ++k) {
     const std::size_t block = k / kLanes;
     double* pair = pair_.data() + k * parts_ * stride_;
@@ -402,7 +392,7 @@ void OutputTriples::sum_quarters(const MixGain& gain) {
       row.gain[q] = leaf_[q].data() + k * stride_;
       std::fill_n(stump_[q].data() + k * stride_, stride_, -kNever);
     }
-    (absolute_ ? quarters_absolute : quarters_squared)(gain, row);
+    absolute_ ? quarters_absolute(gain, row) : quarters_squared(gain, row);
   }
 }
 
@@ -447,7 +437,7 @@ void OutputTriples::sum_triples(const MixGain& gain, int state, Control& control
         row.best_a[q] = stump_[q].data() + a * stride_;
         row.best_b[q] = stump_[q].data() + b * stride_;
       }
-      (absolute_ ? thirds_absolute : thirds_squared)(gain, row);
+      absolute_ ? thirds_absolute(gain, row) : thirds_squared(gain, row);
       for (std::size_t q = 0; q < kQuarters; ++q) {
         double& known = stump_[q][a * stride_ + b];
         known = std::max(known, best[q]);

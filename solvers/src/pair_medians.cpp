@@ -2,33 +2,33 @@
 
 #include <numeric>
 
+#include "odt/paired_lanes.hpp"
+
 namespace odt {
 namespace {
 
-ODT_INLINE Lanes lesser(const Lanes& a, const Lanes& b) { return a < b ? a : b; }
-
-template <int kBlocks>
+template <class L, int kBlocks>
 ODT_INLINE void pass_blocks(const MedianPass& in, std::size_t block) {
   const MaskedRows& rows = in.columns;
-  Lanes above[kBlocks] = {}, below[kBlocks] = {}, one[kBlocks] = {}, none[kBlocks] = {};
+  L above[kBlocks] = {}, below[kBlocks] = {}, one[kBlocks] = {}, none[kBlocks] = {};
   for (std::size_t k = 0; k < rows.rows; ++k) {
     const std::uint8_t* mask = rows.masks + rows.row[k] * rows.blocks + block;
-    const Lanes w = Lanes{} + in.steps[2 * k];
+    const L w = L{} + in.steps[2 * k];
     for (int i = 0; i < kBlocks; ++i) {
-      LaneBits bits;
-      std::memcpy(&bits, rows.lanes[mask[i]], sizeof bits);
-      above[i] += (Lanes)((LaneBits)w & bits);
+      typename BitsOf<L>::type bits;
+      load_bits(bits, rows.lanes[mask[i]]);
+      above[i] += masked(w, bits);
     }
   }
   double all_below = 0, all_above = in.weight;
   for (std::size_t k = 0; k < rows.rows; ++k) {
     const std::uint8_t* mask = rows.masks + rows.row[k] * rows.blocks + block;
     const double weight = in.steps[2 * k], way = in.steps[2 * k + 1];
-    const Lanes w = Lanes{} + weight;
+    const L w = L{} + weight;
     for (int i = 0; i < kBlocks; ++i) {
-      LaneBits bits;
-      std::memcpy(&bits, rows.lanes[mask[i]], sizeof bits);
-      const Lanes mine = (Lanes)((LaneBits)w & bits);
+      typename BitsOf<L>::type bits;
+      load_bits(bits, rows.lanes[mask[i]]);
+      const L mine = masked(w, bits);
       below[i] += mine;
       above[i] -= mine;
     }
@@ -36,8 +36,8 @@ ODT_INLINE void pass_blocks(const MedianPass& in, std::size_t block) {
     all_above -= weight;
     if (way == 0) continue;  // the same target
     for (int i = 0; i < kBlocks; ++i) {
-      one[i] += way * lesser(below[i], above[i]);
-      none[i] += way * lesser(all_below - below[i], all_above - above[i]);
+      one[i] += way * smaller(below[i], above[i]);
+      none[i] += way * smaller(all_below - below[i], all_above - above[i]);
     }
   }
   for (int i = 0; i < kBlocks; ++i) {
@@ -47,12 +47,16 @@ ODT_INLINE void pass_blocks(const MedianPass& in, std::size_t block) {
   }
 }
 
+template <class L>
+ODT_INLINE void pass_all(const MedianPass& in, std::size_t block) {
+  for (; block + 2 <= in.columns.blocks; block += 2) pass_blocks<L, 2>(in, block);
+  for (; block < in.columns.blocks; ++block) pass_blocks<L, 1>(in, block);
+}
+ODT_VERSIONS(void pass(const MedianPass& in, std::size_t block), pass_all<L>(in, block))
+
 }  // namespace
 
-ODT_CLONES void median_pass(const MedianPass& in, std::size_t block) {
-  for (; block + 2 <= in.columns.blocks; block += 2) pass_blocks<2>(in, block);
-  for (; block < in.columns.blocks; ++block) pass_blocks<1>(in, block);
-}
+void median_pass(const MedianPass& in, std::size_t block) { pass(in, block); }
 
 void PairMedians::prepare(const RegressionView& view) {
   const std::size_t n = view.points;

@@ -26,26 +26,26 @@ struct ScoreRow {
 enum class Asked { nothing, columns, counts };
 
 // Scores of the quarters of one column with all later ones serve both.
-template <Asked kAsked, class Score>
+template <class L, Asked kAsked, class Score>
 ODT_INLINE void score_row(const ScoreRow& row, const Score& score_of) {
   const auto& bits_of = lane_masks().of;
   const double own_w = row.one_w[row.column], own_s = row.one_s[row.column];
-  Lanes best_one = Lanes{} - kNever, best_none = best_one;
+  L best_one = L{} - kNever, best_none = best_one;
   for (std::size_t j = row.column / kLanes * kLanes; j < row.stride; j += kLanes) {
-    Lanes w, s, one_w, one_s;
+    L w, s, one_w, one_s;
     load(w, row.w + j);
     load(s, row.s + j);
     load(one_w, row.one_w + j);
     load(one_s, row.one_s + j);
-    const Lanes both = score_of(w, s), own = score_of(own_w - w, own_s - s),
+    const L both = score_of(w, s), own = score_of(own_w - w, own_s - s),
                 other = score_of(one_w - w, one_s - s);
-    const Lanes neither = score_of(row.all_w - own_w - one_w + w, row.all_s - own_s - one_s + s);
-    Lanes mine_one = both + own, mine_none = other + neither, its_one = both + other,
+    const L neither = score_of(row.all_w - own_w - one_w + w, row.all_s - own_s - one_s + s);
+    L mine_one = both + own, mine_none = other + neither, its_one = both + other,
           its_none = own + neither;
-    LaneBits below, above;
+    typename BitsOf<L>::type below, above;
     if constexpr (kAsked != Asked::nothing) {
-      std::memcpy(&below, bits_of[row.below[j / kLanes]], sizeof below);
-      std::memcpy(&above, bits_of[row.above[j / kLanes]], sizeof above);
+      load_bits(below, bits_of[row.below[j / kLanes]]);
+      load_bits(above, bits_of[row.above[j / kLanes]]);
     }
     if constexpr (kAsked == Asked::columns) {
       mine_one = only(mine_one, below);
@@ -54,12 +54,12 @@ ODT_INLINE void score_row(const ScoreRow& row, const Score& score_of) {
       its_none = only(its_none, above);
     }
     if constexpr (kAsked == Asked::counts) {
-      const Lanes least = Lanes{} + row.least;
-      Lanes n, one_n;
+      const L least = L{} + row.least;
+      L n, one_n;
       load(n, row.n + j);
       load(one_n, row.one_n + j);
       const double own_n = row.one_n[row.column];
-      const LaneBits heavy_both = n >= least, heavy_own = own_n - n >= least,
+      const typename BitsOf<L>::type heavy_both = n >= least, heavy_own = own_n - n >= least,
                      heavy_other = one_n - n >= least,
                      heavy_neither = row.all_n - own_n - one_n + n >= least;
       mine_one = only(mine_one, below & heavy_both & heavy_own);
@@ -69,7 +69,7 @@ ODT_INLINE void score_row(const ScoreRow& row, const Score& score_of) {
     }
     best_one = larger(best_one, mine_one);
     best_none = larger(best_none, mine_none);
-    Lanes other_one, other_none;
+    L other_one, other_none;
     load(other_one, row.best_one + j);
     load(other_none, row.best_none + j);
     store(larger(other_one, its_one), row.best_one + j);
@@ -79,20 +79,17 @@ ODT_INLINE void score_row(const ScoreRow& row, const Score& score_of) {
   row.best_none[row.column] = std::max(row.best_none[row.column], largest(best_none));
 }
 
-ODT_CLONES void score_squares(const ScoreRow& row) { score_row<Asked::nothing>(row, OfSquares()); }
-ODT_CLONES void score_counts(const ScoreRow& row) { score_row<Asked::nothing>(row, OfCounts()); }
-ODT_CLONES void score_some_squares(const ScoreRow& row) {
-  score_row<Asked::columns>(row, OfSquares());
-}
-ODT_CLONES void score_some_counts(const ScoreRow& row) {
-  score_row<Asked::columns>(row, OfCounts());
-}
-ODT_CLONES void score_sized_squares(const ScoreRow& row) {
-  score_row<Asked::counts>(row, OfSquares());
-}
-ODT_CLONES void score_sized_counts(const ScoreRow& row) {
-  score_row<Asked::counts>(row, OfCounts());
-}
+ODT_VERSIONS(void score_squares(const ScoreRow& row),
+             score_row<L, Asked::nothing>(row, OfSquares()))
+ODT_VERSIONS(void score_counts(const ScoreRow& row), score_row<L, Asked::nothing>(row, OfCounts()))
+ODT_VERSIONS(void score_some_squares(const ScoreRow& row),
+             score_row<L, Asked::columns>(row, OfSquares()))
+ODT_VERSIONS(void score_some_counts(const ScoreRow& row),
+             score_row<L, Asked::columns>(row, OfCounts()))
+ODT_VERSIONS(void score_sized_squares(const ScoreRow& row),
+             score_row<L, Asked::counts>(row, OfSquares()))
+ODT_VERSIONS(void score_sized_counts(const ScoreRow& row),
+             score_row<L, Asked::counts>(row, OfCounts()))
 
 }  // namespace
 
@@ -195,9 +192,13 @@ void PairSums::subtract(const Sums& from, const Sums& part, Sums& out) const {
 void PairSums::score(Sums& sums, bool counts, const Allowed& allowed) const {
   std::fill(sums.best_one.data(), sums.best_one.data() + stride_, -kNever);
   std::fill(sums.best_none.data(), sums.best_none.data() + stride_, -kNever);
-  const auto plain = counts ? score_counts : score_squares;
-  auto ruled = counts ? score_some_counts : score_some_squares;
-  if (allowed.least > 0) ruled = counts ? score_sized_counts : score_sized_squares;
+  using Version = void (*)(const ScoreRow&);
+  const auto pick = [counts](Version of_squares, Version of_counts) {
+    return counts ? of_counts : of_squares;
+  };
+  const auto plain = pick(score_squares, score_counts);
+  auto ruled = pick(score_some_squares, score_some_counts);
+  if (allowed.least > 0) ruled = pick(score_sized_squares, score_sized_counts);
   const std::size_t blocks = stride_ / kLanes;
   for (std::size_t k = 0; k < columns_; ++k) {
     const double* w = sums.w.data() + k * stride_;

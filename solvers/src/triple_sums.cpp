@@ -20,17 +20,17 @@ struct PairRow {
   double* leaf[4];
 };
 
-template <class Score>
+template <class L, class Score>
 ODT_INLINE void score_pairs(const PairRow& row, const Score& score_of) {
   for (std::size_t j = row.first; j < row.stride; j += kLanes) {
-    Lanes w, s, n, one_w, one_s, one_n;
+    L w, s, n, one_w, one_s, one_n;
     load(w, row.w + j);
     load(s, row.s + j);
     load(n, row.n + j);
     load(one_w, row.one_w + j);
     load(one_s, row.one_s + j);
     load(one_n, row.one_n + j);
-    const auto tell = [&](const Lanes& part_w, const Lanes& part_s, const Lanes& part_n,
+    const auto tell = [&](const L& part_w, const L& part_s, const L& part_n,
                           double* leaf) {
       store(only(score_of(part_w, part_s), part_n >= row.least), leaf + j);
     };
@@ -62,12 +62,12 @@ struct TripleRow {
 // or count so much.
 enum class AskedOfThree { nothing, weights, counts };
 
-template <AskedOfThree kAsked, class Score>
+template <class L, AskedOfThree kAsked, class Score>
 ODT_INLINE void score_triples(const TripleRow& row, const Score& score_of) {
-  Lanes best[4];
-  for (int part = 0; part < 4; ++part) best[part] = Lanes{} + row.best[part];
+  L best[4];
+  for (int part = 0; part < 4; ++part) best[part] = L{} + row.best[part];
   for (std::size_t j = row.first; j < row.stride; j += kLanes) {
-    Lanes w, s, a_w, a_s, b_w, b_s, one_w, one_s;
+    L w, s, a_w, a_s, b_w, b_s, one_w, one_s;
     load(w, row.w + j);
     load(s, row.s + j);
     load(a_w, row.a_w + j);
@@ -77,18 +77,18 @@ ODT_INLINE void score_triples(const TripleRow& row, const Score& score_of) {
     load(one_w, row.one_w + j);
     load(one_s, row.one_s + j);
     // On side 1 of the third column, then on its side 0; by the parts of the first two.
-    const Lanes in_w[4] = {one_w - a_w - b_w + w, b_w - w, a_w - w, w};
-    const Lanes in_s[4] = {one_s - a_s - b_s + s, b_s - s, a_s - s, s};
-    Lanes in[4], out[4], in_n[4];
-    LaneBits last, beside_a, beside_b;
+    const L in_w[4] = {one_w - a_w - b_w + w, b_w - w, a_w - w, w};
+    const L in_s[4] = {one_s - a_s - b_s + s, b_s - s, a_s - s, s};
+    L in[4], out[4], in_n[4];
+    typename BitsOf<L>::type last, beside_a, beside_b;
     if constexpr (kAsked != AskedOfThree::nothing) {
       const auto& bits_of = lane_masks().of;
-      std::memcpy(&last, bits_of[row.last[j / kLanes]], sizeof last);
-      std::memcpy(&beside_a, bits_of[row.beside_a[j / kLanes]], sizeof beside_a);
-      std::memcpy(&beside_b, bits_of[row.beside_b[j / kLanes]], sizeof beside_b);
+      load_bits(last, bits_of[row.last[j / kLanes]]);
+      load_bits(beside_a, bits_of[row.beside_a[j / kLanes]]);
+      load_bits(beside_b, bits_of[row.beside_b[j / kLanes]]);
     }
     if constexpr (kAsked == AskedOfThree::counts) {
-      Lanes n, a_n, b_n, one_n;
+      L n, a_n, b_n, one_n;
       load(n, row.n + j);
       load(a_n, row.a_n + j);
       load(b_n, row.b_n + j);
@@ -100,7 +100,7 @@ ODT_INLINE void score_triples(const TripleRow& row, const Score& score_of) {
     }
 #pragma GCC unroll 4
     for (int part = 0; part < 4; ++part) {
-      const Lanes out_w = row.part_w[part] - in_w[part];
+      const L out_w = row.part_w[part] - in_w[part];
       in[part] = score_of(in_w[part], in_s[part]);
       out[part] = score_of(out_w, row.part_s[part] - in_s[part]);
       if constexpr (kAsked == AskedOfThree::weights) {
@@ -111,7 +111,7 @@ ODT_INLINE void score_triples(const TripleRow& row, const Score& score_of) {
         in[part] = only(in[part], in_n[part] >= row.least);
         out[part] = only(out[part], row.part_n[part] - in_n[part] >= row.least);
       }
-      Lanes both = in[part] + out[part];
+      L both = in[part] + out[part];
       if constexpr (kAsked != AskedOfThree::nothing) both = only(both, last);
       best[part] = larger(best[part], both);
     }
@@ -131,10 +131,10 @@ struct ColumnSums {
   double *none, *one;
 };
 
-template <class Score>
+template <class L, class Score>
 ODT_INLINE void score_alone(const ColumnSums& row, const Score& score_of) {
   for (std::size_t j = 0; j < row.stride; j += kLanes) {
-    Lanes w, s, n;
+    L w, s, n;
     load(w, row.one_w + j);
     load(s, row.one_s + j);
     load(n, row.one_n + j);
@@ -143,28 +143,22 @@ ODT_INLINE void score_alone(const ColumnSums& row, const Score& score_of) {
   }
 }
 
-ODT_CLONES void alone_of_squares(const ColumnSums& row) { score_alone(row, OfSquares()); }
-ODT_CLONES void alone_of_counts(const ColumnSums& row) { score_alone(row, OfCounts()); }
-ODT_CLONES void pairs_of_squares(const PairRow& row) { score_pairs(row, OfSquares()); }
-ODT_CLONES void pairs_of_counts(const PairRow& row) { score_pairs(row, OfCounts()); }
-ODT_CLONES void triples_of_squares(const TripleRow& row) {
-  score_triples<AskedOfThree::nothing>(row, OfSquares());
-}
-ODT_CLONES void triples_of_counts(const TripleRow& row) {
-  score_triples<AskedOfThree::nothing>(row, OfCounts());
-}
-ODT_CLONES void ruled_triples_of_squares(const TripleRow& row) {
-  score_triples<AskedOfThree::weights>(row, OfSquares());
-}
-ODT_CLONES void ruled_triples_of_counts(const TripleRow& row) {
-  score_triples<AskedOfThree::weights>(row, OfCounts());
-}
-ODT_CLONES void sized_triples_of_squares(const TripleRow& row) {
-  score_triples<AskedOfThree::counts>(row, OfSquares());
-}
-ODT_CLONES void sized_triples_of_counts(const TripleRow& row) {
-  score_triples<AskedOfThree::counts>(row, OfCounts());
-}
+ODT_VERSIONS(void alone_of_squares(const ColumnSums& row), score_alone<L>(row, OfSquares()))
+ODT_VERSIONS(void alone_of_counts(const ColumnSums& row), score_alone<L>(row, OfCounts()))
+ODT_VERSIONS(void pairs_of_squares(const PairRow& row), score_pairs<L>(row, OfSquares()))
+ODT_VERSIONS(void pairs_of_counts(const PairRow& row), score_pairs<L>(row, OfCounts()))
+ODT_VERSIONS(void triples_of_squares(const TripleRow& row),
+             score_triples<L, AskedOfThree::nothing>(row, OfSquares()))
+ODT_VERSIONS(void triples_of_counts(const TripleRow& row),
+             score_triples<L, AskedOfThree::nothing>(row, OfCounts()))
+ODT_VERSIONS(void ruled_triples_of_squares(const TripleRow& row),
+             score_triples<L, AskedOfThree::weights>(row, OfSquares()))
+ODT_VERSIONS(void ruled_triples_of_counts(const TripleRow& row),
+             score_triples<L, AskedOfThree::weights>(row, OfCounts()))
+ODT_VERSIONS(void sized_triples_of_squares(const TripleRow& row),
+             score_triples<L, AskedOfThree::counts>(row, OfSquares()))
+ODT_VERSIONS(void sized_triples_of_counts(const TripleRow& row),
+             score_triples<L, AskedOfThree::counts>(row, OfCounts()))
 
 // The points of a bit set, or of two; their number.
 std::size_t list_bits(const std::uint64_t* a, const std::uint64_t* b, std::size_t words,
@@ -264,9 +258,9 @@ void TripleSums::sum_pairs(bool counts) {
   const double* one_n = this->one_n().data();
   // Of a stump that parts the points no leaf is empty.
   const double least = data_.problem.sized() ? least_ : -1;
-  (counts ? alone_of_counts : alone_of_squares)({stride_, one_w_.data(), one_s_.data(), one_n,
-                                                 all_w_, all_s_, all_n(), least, alone_[0].data(),
-                                                 alone_[1].data()});
+  const ColumnSums alone{stride_, one_w_.data(), one_s_.data(),     one_n,          all_w_, all_s_,
+                         all_n(), least,         alone_[0].data(), alone_[1].data()};
+  counts ? alone_of_counts(alone) : alone_of_squares(alone);
   for (std::size_t k = 0; k < columns_; ++k) {
     const std::size_t block = k / kLanes, row = k * stride_;
     sum(listed(bits_.data() + k * words_), block, pair_w_.data() + row, pair_s_.data() + row,
@@ -288,7 +282,7 @@ void TripleSums::sum_pairs(bool counts) {
                   least,
                   {}};
     for (std::size_t part = 0; part < kParts; ++part) pairs.leaf[part] = leaf_[part].data() + row;
-    (counts ? pairs_of_counts : pairs_of_squares)(pairs);
+    counts ? pairs_of_counts(pairs) : pairs_of_squares(pairs);
     for (std::size_t part = 0; part < kParts; ++part) {
       double* stump = stump_[part].data() + row;
       if (kinds_ > 0)
@@ -356,9 +350,13 @@ void TripleSums::list_last(const RegressionView& view, int state) {
 // Each three columns once: two, and lanes of third ones behind them.
 void TripleSums::sum_triples(bool counts, Control& control) {
   const std::size_t blocks = stride_ / kLanes;
-  auto score = counts ? triples_of_counts : triples_of_squares;
-  if (kinds_ > 0) score = counts ? ruled_triples_of_counts : ruled_triples_of_squares;
-  if (counted_) score = counts ? sized_triples_of_counts : sized_triples_of_squares;
+  using Version = void (*)(const TripleRow&);
+  const auto pick = [counts](Version of_squares, Version of_counts) {
+    return counts ? of_counts : of_squares;
+  };
+  auto score = pick(triples_of_squares, triples_of_counts);
+  if (kinds_ > 0) score = pick(ruled_triples_of_squares, ruled_triples_of_counts);
+  if (counted_) score = pick(sized_triples_of_squares, sized_triples_of_counts);
   for (std::size_t a = 0; a + 2 < columns_; ++a) {
     std::size_t work = 0;
     for (std::size_t b = a + 1; b + 1 < columns_; ++b) {

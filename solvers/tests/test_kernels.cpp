@@ -11,6 +11,7 @@
 #include "odt/logs.hpp"
 #include "odt/masked_sums.hpp"
 #include "odt/outputs_pair_gains.hpp"
+#include "odt/paired_lanes.hpp"
 #include "random_problem.hpp"
 
 using namespace odt;
@@ -607,6 +608,48 @@ CASE(lanes_agree_with_sums_row_by_row) {
           CHECK(gains.right[c * inner + j] == gain[1]);
         }
     }
+  }
+}
+
+// What all kinds of lanes do, next to the same of numbers.
+template <class L>
+void check_lanes(Random& random) {
+  double a[kLanes], b[kLanes], out[kLanes];
+  std::int64_t bits[kLanes];
+  for (std::size_t l = 0; l < kLanes; ++l) {
+    a[l] = draw(random, -9, 9) / 4.0;
+    b[l] = draw(random, -9, 9) / 4.0;
+    bits[l] = -draw(random, 0, 1);
+  }
+  L x, y;
+  typename BitsOf<L>::type mask;
+  load(x, a);
+  load(y, b);
+  load_bits(mask, bits);
+  const auto check = [&](const L& found, const auto& of) {
+    store(found, out);
+    for (std::size_t l = 0; l < kLanes; ++l) CHECK(out[l] == of(a[l], b[l], bits[l] != 0));
+  };
+  check(x + y, [](double p, double q, bool) { return p + q; });
+  check(2 - x * y, [](double p, double q, bool) { return 2 - p * q; });
+  check(x / (y + 9), [](double p, double q, bool) { return p / (q + 9); });
+  check(larger(x, y), [](double p, double q, bool) { return std::max(p, q); });
+  check(smaller(x, y), [](double p, double q, bool) { return std::min(p, q); });
+  check(magnitude(x), [](double p, double, bool) { return std::fabs(p); });
+  check(masked(x, mask), [](double p, double, bool m) { return m ? p : 0; });
+  check(choose(mask, x, y), [](double p, double q, bool m) { return m ? p : q; });
+  check(choose((x > y) & mask, x, y),
+        [](double p, double q, bool m) { return p > q && m ? p : q; });
+  check(choose((x >= 1.0) | mask, x, y),
+        [](double p, double q, bool m) { return p >= 1 || m ? p : q; });
+  CHECK(largest(x) == *std::max_element(a, a + kLanes));
+}
+
+CASE(lanes_do_as_numbers_do) {
+  Random random(3);
+  for (int trial = 0; trial < check::trials(2000); ++trial) {
+    check_lanes<Lanes>(random);
+    check_lanes<PairedLanes>(random);
   }
 }
 
