@@ -215,7 +215,7 @@ def main() -> None:
     )
     parser.add_argument("--depth", type=int, default=3)
     parser.add_argument("--loss", choices=["squared", "absolute"], default="squared")
-    parser.add_argument("--runs", type=int, default=3, help="medians of so many")
+    parser.add_argument("--runs", type=int, default=3, help="medians of so many, or more")
     parser.add_argument("--limit", type=float, default=60, help="seconds")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--sets", default=None, help="names, by commas")

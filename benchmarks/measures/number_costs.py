@@ -65,7 +65,7 @@ class Problem:
     group: str
     most: float
     away: float
-    seconds: float
+    free: Analysis
     value: float
 
     def text(self, depth: int, rule: str) -> str:
@@ -80,22 +80,37 @@ def _text(depth: int, group: str = "", rule: str = "") -> str:
     return f"{head}tree depth <= {depth}\nminimize mse\n" + (f"rule asked: {rule}" if rule else "")
 
 
-def timed(analysis: Analysis, runs: int, limit: float) -> tuple[float, Result]:
-    """Processor seconds from the analysed spec to the audited answer, median of some runs."""
-    seconds = []
-    for _ in range(runs):
-        start = time.process_time()
-        result = solve(analysis, backend="exact", seconds=limit, threads=1)
-        seconds.append(time.process_time() - start)
-    return median(seconds), result
+MOST = 3
+"""Pairs of a set and a rule that take more than so many times as long are listed."""
+
+TOTAL = 0.5
+"""Processor seconds of a pair of solves up to which it is run again: of few short runs, medians
+are rough."""
 
 
-def problem(columns: Array, targets: Array, depth: int, runs: int, limit: float) -> Problem | None:
+def timed(analysis: Analysis, limit: float) -> tuple[float, Result]:
+    """Processor seconds from the analysed spec to the audited answer."""
+    start = time.process_time()
+    result = solve(analysis, backend="exact", seconds=limit, threads=1)
+    return time.process_time() - start, result
+
+
+def compared(ruled: Analysis, free: Analysis, runs: int, limit: float) -> tuple[float, Result]:
+    """The median of runs with a rule over that of runs without it, in turns: a busy machine slows
+    both."""
+    seconds: tuple[list[float], list[float]] = ([], [])
+    while len(seconds[0]) < runs or sum(map(sum, seconds)) < TOTAL:
+        for analysis, known in zip((free, ruled), seconds, strict=True):
+            spent, result = timed(analysis, limit)
+            known.append(spent)
+    return median(seconds[1]) / median(seconds[0]), result
+
+
+def problem(columns: Array, targets: Array, depth: int, limit: float) -> Problem | None:
     """The free optimum, and rules about it; None where fewer than three features are tested."""
     frame = {f"x{k}": column.astype(float) for k, column in enumerate(columns.T)} | {"y": targets}
     analysis = odtdsl.parse(_text(depth)).analyse(frame=frame)
-    timed(analysis, 1, limit)  # imports, and what is made once
-    seconds, free = timed(analysis, runs, limit)
+    _, free = timed(analysis, limit)
     tree = free.model
     assert isinstance(tree, Tree)
     used = [name for name, _ in Counter(_tested(tree.root)).most_common()]
@@ -113,7 +128,7 @@ def problem(columns: Array, targets: Array, depth: int, runs: int, limit: float)
         group=f"group g = {used[0]} <= {cut:g}",
         most=round(float((rest**2).mean()) * 0.99, 9),
         away=round(float(np.abs(rest).mean()) * 0.99, 9),
-        seconds=seconds,
+        free=analysis,
         value=float(value),
     )
 
@@ -136,13 +151,13 @@ def measure(
     ratios: dict[str, dict[str, float]] = {rule: {} for rule in RULES}
     binds, still_open = Counter[str](), Counter[str]()
     for name, columns, targets in cases():
-        of = problem(columns, targets, depth, runs, limit)
+        of = problem(columns, targets, depth, limit)
         if of is None:
             continue
         for rule, words in RULES.items():
             spec = odtdsl.parse(of.text(depth, words))
-            seconds, result = timed(spec.analyse(frame=of.frame), runs, limit)
-            ratios[rule][name] = seconds / of.seconds
+            ratio, result = compared(spec.analyse(frame=of.frame), of.free, runs, limit)
+            ratios[rule][name] = ratio
             still_open[rule] += result.status == "feasible"
             value = result.stages[0].value if result.stages else None
             binds[rule] += value is None or float(value) > of.value * (1 + 1e-9)
@@ -158,8 +173,13 @@ def measure(
             str(still_open[rule]),
         )
     paths = [ratio for rule in PATHS for ratio in ratios[rule].values()]
+    pairs = [(ratio, rule, name) for rule in RULES for name, ratio in ratios[rule].items()]
+    above = sorted((pair for pair in pairs if pair[0] > MOST), reverse=True)
+    listed = "; ".join(f"{rule}, {name}: {ratio:.2f}" for ratio, rule, name in above)
     table.note(
         f"Depth {depth}, one thread: processor time from the analysed spec to the audited answer,"
-        f" with the rule over that without it. Rules on paths: {geometric(paths):.2f} in the mean."
+        " with the rule over that without it, run in turns."
+        f" Rules on paths: {geometric(paths):.2f} in the mean."
+        f" Above {MOST}: {len(above)} of {len(pairs)} pairs{': ' if above else ''}{listed}."
     )
     return table
