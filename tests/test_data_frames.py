@@ -63,6 +63,7 @@ FRAMES = {
     "arrow, chunked": lambda: pa.concat_tables(
         [pa.table({k: v[:1] for k, v in COLUMNS.items()}), pa.table(COLUMNS).slice(1)]
     ),
+    "arrow, one batch": lambda: pa.table(COLUMNS).to_batches()[0],
     "mapping": lambda: COLUMNS,
     "mapping of arrays": lambda: {k: np.array(v, dtype=object) for k, v in COLUMNS.items()},
     "mapping of series": lambda: {k: pl.Series(v) for k, v in COLUMNS.items()},
@@ -327,6 +328,7 @@ DAY = datetime.date(2024, 1, 2)
         (lambda: [1, 2], "D132"),
         (lambda: pd.DataFrame([[1, 2]], columns=["a", "a"]), "D104"),
         (lambda: pa.table([[1], [2]], names=["a", "a"]), "D104"),
+        (lambda: pa.record_batch([[1], [2]], names=["a", "a"]), "D104"),
         (lambda: {1: [1], "1": [2]}, "D104"),
         (dict, "D105"),
         (lambda: pd.DataFrame(), "D105"),
@@ -544,3 +546,17 @@ def test_whole_characters_beyond_the_first_plane_are_read() -> None:
     assert cells(read_frame({"\U0001f600": ["\U0001f600", "\u00fc"]})) == {
         "\U0001f600": ["\U0001f600", "\u00fc"]
     }
+
+
+def test_a_record_batch_is_taken_for_a_table_everywhere() -> None:
+    columns = {"a": [1.0, 2.0, 3.0, 4.0] * 3, "b": list("uvuv") * 3}
+    whole, y = pa.table(columns), list("nnpp") * 3
+    (batch,) = whole.to_batches()
+    tree = odtdsl.OptimalTreeClassifier(max_depth=1).fit(batch, y)
+    assert tree.feature_names_in_.tolist() == ["a", "b"]
+    assert tree.predict(batch).tolist() == tree.predict(whole).tolist() == y
+    text = "data frame target y tree depth <= 1 minimize errors"
+    model = odtdsl.solve(text, frame=batch.append_column("y", pa.array(y))).model
+    assert model is not None
+    odd = batch.append_column("odd", pa.array([{"x": 1}] * 12))  # read by no test of the tree
+    assert model.predict(odd).tolist() == y

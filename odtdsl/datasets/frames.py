@@ -62,8 +62,8 @@ def read_frame(
     Parameters
     ----------
     frame
-        A pandas, polars or Arrow table, a 2-D array (columns `x0`, `x1`, ...), or a mapping
-        of names to sequences of equal length.
+        A pandas, polars or Arrow table (or record batch), a 2-D array (columns `x0`, `x1`, ...),
+        or a mapping of names to sequences of equal length.
     name
         What messages call it.
     na
@@ -383,6 +383,7 @@ def _read_native(
 
     if hasattr(frame, "collect"):
         raise _no_frame(frame, "collect it first: `frame.collect()`")
+    frame = of_batch(frame)
     if hasattr(frame, "columns"):
         # Of an Arrow table, `columns` are its arrays.
         names = getattr(frame, "column_names", frame.columns)
@@ -401,6 +402,16 @@ def _read_native(
     n_rows = len(wrapped)
     del frame, wrapped
     return _collect(name, columns, n_rows, marks, dropped)
+
+
+def of_batch(frame: Any) -> Any:
+    """A record batch of Arrow as a table, which narwhals knows; anything else as it is."""
+    kind = type(frame)
+    if kind.__name__ != "RecordBatch" or kind.__module__.partition(".")[0] != "pyarrow":
+        return frame
+    from pyarrow import Table as ArrowTable
+
+    return ArrowTable.from_batches([frame])
 
 
 def _no_frame(frame: Any, help_text: str) -> OdtError:

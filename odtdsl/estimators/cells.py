@@ -16,7 +16,7 @@ from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.base.numbers import counted
 from odtdsl.datasets.cells import about, number_of, reading
 from odtdsl.datasets.dataset import ColumnType, Value
-from odtdsl.datasets.frames import read_frame
+from odtdsl.datasets.frames import of_batch, read_frame
 from odtdsl.datasets.levels import level_text
 from odtdsl.datasets.table import BoolArray, FloatArray, RawColumn
 from odtdsl.datasets.typing import check_apart, encode
@@ -96,6 +96,7 @@ def read_features(
         D104, D106, D134, D135, as for frames; U604: a missing cell.
     """
     reset = known is None
+    X = of_batch(X)
     frame = _as_frame(X)
     if frame is not None:
         remembered(estimator, X, reset=reset)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.datasets.dataset import ColumnType
-from odtdsl.datasets.frames import read_frame
+from odtdsl.datasets.frames import of_batch, read_frame
 from odtdsl.datasets.request import DataRequest
 from odtdsl.datasets.table import RawColumn, Table
 from odtdsl.datasets.writing import Numbers, Texts
@@ -162,7 +162,7 @@ def _check_mapping(columns: Mapping[str, Any]) -> int:
 def _of_frame(data: object) -> tuple[dict[str, Any], int]:
     import narwhals as nw
 
-    native: Any = data
+    native = of_batch(data)
     try:
         frame = nw.from_native(native, eager_only=True)
         return {str(key): frame[key] for key in frame.columns}, len(frame)
