@@ -136,8 +136,8 @@ class OptimalEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[mis
         y : array-like, shape (n_rows,) or (n_rows, n_targets)
             Classes or numbers.
         sample_weight : array-like, shape (n_rows,), optional
-            Weights from 0; they are exact, so 0.1 is one tenth, except where rules multiply
-            them beyond exact arithmetic: they then keep 3 to 7 digits of the largest, and
+            Weights from 0; they are exact, so 0.1 is one tenth, except where rules or losses
+            multiply them beyond exact arithmetic: they then keep 3 to 7 digits of the largest, and
             `result_.warnings` says so (D209). Rows of weight 0 are left out, and whole weights
             without rules are repeated rows.
         sensitive_features : array-like or frame, shape (n_rows,) or (n_rows, k), optional

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
+from odtdsl.base.back_ends import preferred
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.estimators.problems import Target
 from odtdsl.interfaces.api.model import Model
 from odtdsl.language import ast
+from odtdsl.problem.ir.forms import Form
+
+if TYPE_CHECKING:
+    from odtdsl.problem.ir.forms import Core
 
 
 def weights_of(given: Any, n_rows: int) -> FloatArray | None:
@@ -24,7 +29,7 @@ def weights_of(given: Any, n_rows: int) -> FloatArray | None:
 
 
 DIGITS = (7, 6, 5, 4, 3)
-"""Of the largest weight, where rules multiply weights beyond what is exact."""
+"""Of the largest weight, where rules or losses multiply weights beyond what is exact."""
 
 
 def with_digits(
@@ -39,17 +44,25 @@ def with_digits(
     weights = table[name]
     if (weights == np.rint(weights)).all():
         return table, ()
+    accepted: dict[int | None, FloatArray] = {}
     for digits in (None, *DIGITS):
         if digits is not None:
             places = digits - 1 - math.floor(math.log10(weights.max()))
             table[name] = np.maximum(np.round(weights, places), 10.0**-places)
         try:
-            normalize(model.analyse(frame=table).rows)
+            core = normalize(model.analyse(frame=table).rows)
         except OdtError as caught:
-            if digits == DIGITS[-1] or any(one.code != "R301" for one in caught.diagnostics):
+            if any(one.code != "R301" for one in caught.diagnostics):
+                raise
+            if digits == DIGITS[-1] and not accepted:
                 raise
         else:
-            break
+            accepted[digits] = table[name]
+            if _objective_fits(core):
+                break
+    else:  # no rounding helps
+        digits = next(iter(accepted))
+    table[name] = accepted[digits]
     if digits is None:
         return table, ()
     far = float(np.abs(table[name] - weights).max() / weights.max())
@@ -58,7 +71,7 @@ def with_digits(
         severity="warning",
         message=(
             f"row weights are rounded to {digits} significant digits of the largest weight, "
-            "because the rules multiply them beyond the range of exact arithmetic"
+            "because rules or losses multiply them beyond the range of exact arithmetic"
         ),
         notes=(
             (
@@ -69,6 +82,14 @@ def with_digits(
         helps=("use weights with few digits, such as 3 or 0.25: they are kept exactly",),
     )
     return table, (said,)
+
+
+def _objective_fits(core: Core) -> bool:
+    """Whether the first back end of `auto` that proves takes the numbers of the objective."""
+    from odtdsl.backends.auto.backend import Kept
+
+    first = preferred(diagrams=False)[0]
+    return all(one.need.form is not Form.OBJECTIVE_LINEAR for one in Kept(core)[first])
 
 
 MOST_REPEATED = 10
