@@ -86,6 +86,21 @@ def test_a_factor_stays_a_ratio() -> None:
     assert Fraction(found[2] - found[0], found[1]) == 3
 
 
+# ---- mistakes
+
+
+def test_mistakes_that_have_nothing_to_do_with_each_other_come_in_one_run() -> None:
+    start, rule = "data frame\ndrop sex\nmissing drop\n", "rule s: foo <= 3\n"
+    assert codes(start + 'target y positive "maybe"\n' + TREE + rule) == ["N106", "N201"]
+    assert codes(start + "target y\ntree depth <= 2\n" + rule) == ["K102", "N201"]
+    assert codes(start + "cost zz = 1\n" + TREE) == ["K102", "N103"]
+    assert codes(start + "target y\nminimize errors\n" + rule) == ["K102", "N201"]
+    wrong = {**FRAME, "age": ["old", *FRAME["age"][1:]]}
+    cells = start + "target y\nfeature age: number\n" + TREE
+    assert codes(cells + rule, wrong) == ["D141", "N201"]
+    assert codes(cells + rule, FRAME) == ["N201"]
+
+
 # ---- rows
 
 
@@ -199,7 +214,8 @@ def test_lets_stand_in_groups_sets_and_labels_and_can_be_set() -> None:
     assert int(rows.mask(GroupArg(name="g")).sum()) == 4
     changed = understood(HEAD + text + TREE, settings={"old": ast.Number(value=Fraction(50))})
     assert int(changed.rows.mask(GroupArg(name="g")).sum()) == 2
-    assert codes(HEAD + TREE, settings={"new": ast.Number(value=Fraction(1))}) == ["N113"]
+    known = HEAD + "missing branch\n" + TREE
+    assert codes(known, settings={"new": ast.Number(value=Fraction(1))}) == ["N113"]
 
 
 def test_gap_parts_by_the_values_of_training_rows() -> None:

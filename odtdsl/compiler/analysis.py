@@ -129,13 +129,16 @@ def analyse(
     reporter = Reporter(source)
     statements = sort_statements(spec, reporter, settings or {})
     check_growth(statements, reporter)
-    reporter.check()
-    assert statements.data is not None, "a spec without data stops before"
+    if statements.data is None:
+        reporter.check()
+    assert statements.data is not None, "a spec without data has been reported"
+    before = len(reporter.errors)  # of the spec as a whole: what each statement says comes with it
     request = replace(
         data_request(statements.data, reporter, data=data, test=test),
         dropped=tuple(name.name for drop in statements.drops for name in drop.columns),
     )
-    reporter.check()
+    if len(reporter.errors) > before:
+        reporter.check()
     early = Reporter(source)  # mistakes are reported later
     chosen = options(statements.solves, early)
     allow(chosen.seconds)
@@ -222,6 +225,9 @@ class _Analyser:
             self.reporter,
             self.division,
         )
+        sound = not self.reporter.errors  # so far: cells are read by what the spec says of them
+        train = rows.dataset(self.table, rows.train, types) if sound else None
+        test = rows.dataset(*rows.test, types) if sound and rows.test is not None else None
         namespace = self._world(types, features, target, rows)
         objective = (
             stages(statements.objective, namespace, self.reporter) if statements.objective else ()
@@ -243,16 +249,20 @@ class _Analyser:
             source=self.reporter.source,
             weight=None if statements.weight is None else statements.weight.column.name,
         )
-        return self._finished(problem, rows, types)
+        assert train is not None, "cells that do not fit have been reported"
+        return self._finished(Rows(problem, train), test)
 
     def _target(self) -> TargetDecl | None:
+        if self.statements.target is None:
+            return None
         try:
             return declared_target(self.columns)
         except StatementError:
             return None
 
     def _skeleton(self) -> TreeSkeleton | DiagramSkeleton | None:
-        assert self.statements.skeleton is not None, "a spec without a skeleton stops before"
+        if self.statements.skeleton is None:
+            return None
         try:
             return skeleton(self.statements.skeleton, self.statements.objective, self.reporter)
         except StatementError:
@@ -315,14 +325,8 @@ class _Analyser:
             plane_tree=planes and not isinstance(statements.skeleton, ast.Diagram),
         )
 
-    def _finished(
-        self, problem: Problem, chosen: RowChoice, types: dict[str, ColumnType]
-    ) -> Analysis:
-        train = chosen.dataset(self.table, chosen.train, types)
-        test = None if chosen.test is None else chosen.dataset(*chosen.test, types)
-        self.reporter.check()
-        assert train is not None, "cells that do not fit have been reported"
-        rows = Rows(problem, train)
+    def _finished(self, rows: Rows, test: Dataset | None) -> Analysis:
+        problem = rows.problem
         self._check_groups(rows)
         self._check_hyperplanes(rows)
         self._check_diagram(rows)

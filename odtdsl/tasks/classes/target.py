@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from fractions import Fraction
 from typing import ClassVar
 
@@ -71,14 +72,17 @@ class ClassTarget(TargetPart):
         if not classes:
             message = f"all values of target `{name}` are missing"
             raise columns.reporter.error("D205", message, statement)
+        positive: int | None = None
+        if statement.positive is not None:
+            positive = 0  # where it is unknown, any class will do to look for other mistakes
+            with suppress(StatementError):
+                positive = columns.label(statement.positive, classes)
         return TargetDecl(
             names=(name,),
             kind="class",
             classes=classes,
             ordered=type_ is not None and type_.kind == "ordered",
-            positive=None
-            if statement.positive is None
-            else columns.label(statement.positive, classes),
+            positive=positive,
         )
 
     def column(self, target: TargetDecl, name: str, raw: RawColumn) -> ColumnType:
