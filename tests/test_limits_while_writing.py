@@ -25,7 +25,7 @@ from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.source import Source
 from odtdsl.compiler import Analysis, analyse
 from odtdsl.datasets import candidates as boosting
-from odtdsl.driver import alternatives
+from odtdsl.driver import alternatives, pipeline
 from odtdsl.driver.choice import back_end
 from odtdsl.insight import explanations
 from odtdsl.interfaces.api import parse as odtdsl_parse
@@ -321,3 +321,18 @@ def parsed_frame(frame: dict[str, list[Any]]) -> Analysis:
     return odtdsl_parse("data frame target y: class tree depth <= 2 minimize errors").analyse(
         frame=frame
     )
+
+
+def test_an_answer_without_time_for_a_search_says_so() -> None:
+    source = Source(name="limits.odt", text=SPEC + "tree depth <= 3 solve within 20 s")
+    analysis = analyse(parse(source), source=source)
+
+    def warned(spent: float) -> list[str]:
+        result = pipeline.solve(analysis, began=time.monotonic() - spent)
+        assert result.status == ("feasible" if spent > 20 else "optimal")
+        return [str(one) for one in result.warnings if one.code == "B113"]
+
+    (late,) = warned(33)
+    assert "the limit of 20 s was over before the search began" in late
+    assert "took 33" in late
+    assert not warned(0)

@@ -30,7 +30,7 @@ from odtdsl.base.back_ends import Variant, entry_of
 from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.base.interrupts import interruptible
 from odtdsl.base.kept import keeping
-from odtdsl.base.limits import counting
+from odtdsl.base.limits import LEAST, counting
 from odtdsl.base.memory import Guard
 from odtdsl.base.methods import method
 from odtdsl.datasets.digest import Fingerprint
@@ -206,11 +206,11 @@ def solve(
         told = ProgressRelay(began, reporting(core, patience, report, unpacking))
         given = _given(analysis, core, start)
         course = Course(choice, options.backend, engine)
+        ended = unused(options) + _late(options.seconds, time.monotonic() - began)
         answer = course.solve(core, limits, given, told)
         answer = replace(answer, timeline=tuple(told.timeline))
         if (memory.full or patience.over) and not asked():  # nobody asked to stop
             answer = replace(answer, interrupted=False)
-        ended = unused(options)
         if cluster is not None:
             ended += cluster.warnings()
         if answer.status not in ("optimal", "infeasible"):
@@ -244,6 +244,21 @@ def _patience(core: Core, options: Options, asked: Callable[[], bool]) -> Patien
         steady = STEADY
     near = options.gap if options.gap >= 1 and len(core.objective) == 1 else None
     return Patience(asked, steady, near)
+
+
+def _late(seconds: float | None, spent: float) -> tuple[Diagnostic, ...]:
+    """A warning where the limit was over before the search; a moment's work needs none."""
+    if seconds is None or spent < max(seconds, LEAST):
+        return ()
+    return (
+        Diagnostic(
+            code="B113",
+            severity="warning",
+            message=f"the limit of {seconds:g} s was over before the search began",
+            notes=(f"reading and analysis of the rows took {spent:.1f} s",),
+            helps=("allow more time (`within`): the answer is what was found in a moment",),
+        ),
+    )
 
 
 def _given(analysis: Analysis, core: Core, given: Predictor | None) -> RawModel | None:

@@ -114,6 +114,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("B110", "a search that a cluster cannot share", ""),
     ("B111", "a cluster that was lost during a search", ""),
     ("B112", "a cluster that had nothing to do", ""),
+    ("B113", "a search without time, as reading and analysis took all of the limit", ""),
     (
         "B201",
         "a condition that cannot be translated for any back end",
