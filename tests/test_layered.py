@@ -8,7 +8,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -287,6 +287,9 @@ def test_one_cut_is_best_of_all_features() -> None:
                     )
                     least = min(least, int(sides))
         assert found.bound == found.value == least, seed
+        for below in {least + 1, least, 1 + seed % 4}:
+            found = _engine.Layered(table, losses).solve([1], below, NO_LIMITS, bound_only=True)
+            assert found.bound == min(least, below), (seed, below)
         seen["cut" if least < whole else "none"] += 1
         seen[f"labels {labels}"] += least < whole
     assert min(seen.values()) > 20 * SCALE
@@ -332,6 +335,51 @@ def test_trees_below_a_shape_lose_as_little_as_all_of_them() -> None:
             assert found.bound == min(least, below), (seed, shape, below)
         seen[shape] += least < losses.sum(axis=0).min()
     assert min(seen.values()) > 50 * SCALE
+
+
+SHAPES = ((1, 2), (1, 1))
+# Rows, features, and ranks of these.
+SIZES = (
+    (12, 3, 7),
+    (14, 15, 4),
+    (16, 16, 2),
+    (18, 17, 3),
+    (22, 40, 2),
+    (20, 60, 2),
+    (16, 100, 2),
+    (70, 3, 7),
+    (150, 2, 7),
+    (240, 2, 7),
+)
+
+
+def test_trees_that_lose_few_rows_are_bounded() -> None:
+    """Two labels by a planted tree, but for a few rows; some rows weigh nothing, or more than one.
+    One vector of features and several; one to four words of rows."""
+    seen: Counter[tuple[Any, ...]] = Counter()
+    for seed in range(scaled(2_000, least=200)):
+        rng = np.random.default_rng(seed)
+        shape = SHAPES[seed % 2]
+        rows, features, most = SIZES[seed // 2 % len(SIZES)]
+        distinct = rng.integers(2, most + 1, features).astype(np.uint32)
+        ranks = np.array([rng.integers(0, n, rows) for n in distinct], dtype=np.uint32)
+        allowed = [None if rng.random() < 0.6 else rng.random(n) < 0.7 for n in distinct]
+        tests = [ranks[f] > rng.integers(0, distinct[f]) for f in rng.integers(0, features, 3)]
+        right = np.where(tests[0], tests[1], tests[2] if shape == (1, 2) else seed // 2 % 2)
+        right ^= rng.permutation(rows) < rng.integers(0, 5)
+        losses = 1 - np.eye(2, dtype=np.int64)[right.astype(int)]
+        if rng.random() < 0.5:
+            losses *= rng.choice([0, 1, 1, 1, 2, 5], (rows, 1))
+        least = Shapes(ranks, losses, allowed).trees(shape)
+        table = _engine.RankTable(ranks, distinct, allowed)
+        for below in range(1, 7):
+            search = _engine.Layered(table, losses)
+            found = search.solve(list(shape), below, NO_LIMITS, bound_only=True)
+            assert found.bound == min(least, below), (seed, shape, below)
+        if 0 < least < losses.sum(axis=0).min():
+            seen[shape, rows, "few" if least < 4 else "more"] += 1
+    assert all(seen[shape, rows, "few"] for shape, rows in product(SHAPES, [s[0] for s in SIZES]))
+    assert sum(seen.values()) > 800 * SCALE
 
 
 def test_diagrams_of_a_shape_lose_as_little_as_all_of_them() -> None:

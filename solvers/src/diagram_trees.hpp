@@ -7,6 +7,7 @@
 
 #include "odt/control.hpp"
 #include "odt/diagrams.hpp"
+#include "odt/few_lost.hpp"
 #include "odt/kept_trees.hpp"
 #include "odt/pair_lanes.hpp"
 #include "odt/stump_lanes.hpp"
@@ -22,6 +23,7 @@ struct ShapeTable {
       : p(std::move(problem)),
         lanes(p),
         pairs(p),
+        few(p),
         order(p.features),
         place(p.features),
         after(p.features),
@@ -65,6 +67,7 @@ struct ShapeTable {
   const LayeredProblem p;
   const StumpLanes lanes;
   const PairLanes pairs;
+  const FewLost few;
   std::vector<Loss> dearest;  // what a row loses at most
   // Per feature its rows by rank, and the place of each row there.
   std::vector<std::vector<int>> order, place;
@@ -222,7 +225,8 @@ class ShapeTrees {
   // What the rows lose at least in a tree of this layer and those below it: exact where it is at
   // most `budget`.
   Loss trees(std::size_t i, const Set& s, Loss budget) {
-    const bool pairs = table_.pairs.works(), quick = last(i) && (pairs || table_.lanes.works());
+    const bool pairs = table_.pairs.works(), few = table_.few.takes(budget),
+               quick = last(i) && (few || pairs || table_.lanes.works());
     if (!quick)
       if (const auto e = known_[i]->find(s); e.loss >= 0 && (e.exact || e.loss > budget))
         return e.loss;
@@ -236,15 +240,17 @@ class ShapeTrees {
     if (!quick)
       if (const Loss least = refuted_[i].least(s.word, budget); least > budget) return least;
     if (quick)
-      return std::min(budget + 1, pairs ? pairs_.stump(table_.pairs, s.word, W)
-                                        : table_.lanes.least(s.word, W, stumps_));
+      return std::min(budget + 1, few     ? table_.few.stump(s.word, W, budget)
+                                  : pairs ? pairs_.stump(table_.pairs, s.word, W)
+                                          : table_.lanes.least(s.word, W, stumps_));
     const bool two = i + 2 == shape_.size();
     const Loss found =
-        two && pairs ? pairs_.pair(table_.pairs, s.word, W, narrows(i), budget)
+        two && few ? table_.few.pair(s.word, W, narrows(i), budget, few_looked_)
+        : two && pairs ? pairs_.pair(table_.pairs, s.word, W, narrows(i), budget)
         : two && !narrows(i) && table_.lanes.has_pairs()
             ? table_.lanes.pair(s.word, W, budget, stumps_)
             : trees_of(i, s, budget);
-    control_->poll((pairs_.work() + stumps_.work()) / kPairs);
+    control_->poll((pairs_.work() + stumps_.work() + std::exchange(few_looked_, 0)) / kPairs);
     if (++kept_ % 4096 == 0) table_.forget(most_);
     known_[i]->keep(s, found, found <= budget);
     if (found > budget) refuted_[i].keep(s.word, found);
@@ -367,6 +373,7 @@ class ShapeTrees {
  private:
   StumpLanes::Room stumps_;
   PairLanes::Room pairs_;
+  std::uint64_t few_looked_ = 0;
   std::vector<KeptTrees<W>*> known_;  // of the layers of this shape
   std::vector<RefutedRows> refuted_;  // by layer
   Loss dearest_ = 0;                  // what a row loses at most

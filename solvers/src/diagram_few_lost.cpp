@@ -1,0 +1,319 @@
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+
+#include "odt/few_lost.hpp"
+#include "odt/kernels.hpp"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#define ODT_FEW_AVX2 1
+#define ODT_FEW_TARGET __attribute__((target("avx2,popcnt,bmi")))
+#endif
+
+namespace odt {
+namespace {
+
+bool few_have_lanes() {
+#ifdef ODT_FEW_AVX2
+  return may_use(Isa::avx2) && __builtin_cpu_supports("avx2") &&
+         __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi");
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
+FewLost::FewLost(const LayeredProblem& p) {
+  constexpr std::uint8_t kMostCuts = 253;
+  std::size_t blocks = (p.features + kLanes - 1) / kLanes;
+  if (blocks > 4) blocks = std::max<std::size_t>(blocks, 8);  // as there are searches of
+  if (p.labels != 2 || blocks == 0 || blocks > 8 || p.rows >= kRows || !few_have_lanes()) return;
+  for (std::size_t r = 0; r < p.rows; ++r) {
+    const Loss first = p.loss[2 * r], second = p.loss[2 * r + 1];
+    if (std::min(first, second) != 0) return;
+    loss_[r] = static_cast<std::uint8_t>(std::min(std::max(first, second), kMost + 1));
+    if (loss_[r] > 0) (first > 0 ? second_ : first_)[r / 64] |= std::uint64_t{1} << (r % 64);
+  }
+  rows_ = p.rows;
+  block_.resize(rows_ * blocks);
+  order_.resize(p.features);
+  std::vector<std::uint8_t> order(rows_);
+  for (std::size_t f = 0; f < p.features; ++f) {
+    const std::uint32_t* rank = p.rank.data() + f * p.rows;
+    std::iota(order.begin(), order.end(), std::uint8_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [rank](std::uint8_t a, std::uint8_t b) { return rank[a] < rank[b]; });
+    Order& o = order_[f];
+    std::uint8_t before = 1;
+    for (std::size_t i = 0; i < rows_; ++i) {
+      const std::size_t r = order[i];
+      bool cut = false;
+      for (std::uint32_t v = i > 0 ? rank[order[i - 1]] : rank[r]; v < rank[r] && !cut; ++v)
+        cut = p.allowed[f].empty() || p.allowed[f][v];
+      if (cut && before++ > kMostCuts) return;
+      o.byte[i] = static_cast<std::uint8_t>(r / 8 % 16 + (r < 128 ? 0 : 128));
+      o.bit[i] = static_cast<std::uint8_t>(1 << (r % 8));
+      o.row[i] = order[i];
+      o.cuts[i] = before;
+    }
+    for (std::size_t i = 0; i < rows_; ++i)
+      for (const std::size_t second : {0, 1}) {
+        const std::size_t r = o.row[i], at = f % kLanes;
+        if (!((second ? second_ : first_)[r / 64] >> (r % 64) & 1)) continue;
+        std::uint8_t* lanes = block_[r * blocks + f / kLanes].of[second];
+        lanes[at + (second ? kLanes : 0)] = o.cuts[i];
+        lanes[at + (second ? 0 : kLanes)] = static_cast<std::uint8_t>(255 - o.cuts[i]);
+      }
+  }
+  // Features that fill up a vector: no row of one label lies before one of the other.
+  for (std::size_t f = p.features; f < blocks * kLanes; ++f)
+    for (Block* block = block_.data() + f / kLanes; block < block_.data() + block_.size();
+         block += blocks)
+      for (auto& lanes : block->of) lanes[f % kLanes] = lanes[f % kLanes + kLanes] = 128;
+  blocks_ = blocks;
+}
+
+#ifdef ODT_FEW_AVX2
+
+FewLost::Bits FewLost::asked(const std::uint64_t* bits, std::size_t words) const {
+  Bits rows = {};
+  for (std::size_t w = 0; w < words; ++w) rows[w] = bits[w] & (first_[w] | second_[w]);
+  return rows;
+}
+
+ODT_FEW_TARGET static __m256i few_of_128(const std::uint64_t* bits) {
+  return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bits)));
+}
+
+// The places of these rows.
+ODT_FEW_TARGET FewLost::Bits FewLost::placed(const Bits& rows, std::size_t f) const {
+  const __m256i low = few_of_128(rows.data()), high = few_of_128(rows.data() + 2),
+                other = _mm256_set1_epi8(-128);
+  const Order& order = order_[f];
+  Bits placed = {};
+  for (std::size_t i = 0; i < rows_; i += 32) {
+    const __m256i byte = _mm256_load_si256(reinterpret_cast<const __m256i*>(order.byte + i)),
+                  bit = _mm256_load_si256(reinterpret_cast<const __m256i*>(order.bit + i));
+    const __m256i here = _mm256_and_si256(
+        bit, _mm256_or_si256(_mm256_shuffle_epi8(low, byte),
+                             _mm256_shuffle_epi8(high, _mm256_xor_si256(byte, other))));
+    const __m256i none = _mm256_cmpeq_epi8(here, _mm256_setzero_si256());
+    const auto which = ~static_cast<std::uint32_t>(_mm256_movemask_epi8(none));
+    placed[i / 64] |= static_cast<std::uint64_t>(which) << (i % 64);
+  }
+  return placed;
+}
+
+// At most E lost, and so many blocks of features.
+template <int E, int B>
+struct FewSearch {
+  static constexpr int kBeyond[] = {0, 256};  // before the first cut, and behind the last one
+
+  const FewLost& few;
+  FewLost::Bits rows;
+  std::uint64_t looked = 0;
+  __m256i furthest[2][E + 1][B];  // by label
+
+  ODT_FEW_TARGET void clear() {
+    for (auto& label : furthest)
+      for (auto& one : label)
+        for (__m256i& lanes : one) lanes = _mm256_setzero_si256();
+  }
+
+  ODT_FEW_TARGET void add(std::size_t r) {
+    ++looked;
+    for (int times = few.loss_[r]; times > 0; --times)
+      for (int b = 0; b < B; ++b)
+        for (int k = 0; k < 2; ++k) {
+          __m256i lanes = _mm256_load_si256(
+              reinterpret_cast<const __m256i*>(few.block_[r * B + b].of[k]));
+          for (int i = 0; i <= E; ++i) {
+            __m256i& one = furthest[k][i][b];
+            const __m256i less = _mm256_min_epu8(one, lanes);
+            one = _mm256_max_epu8(one, lanes);
+            lanes = less;
+          }
+        }
+  }
+
+  // Whether the rows so far lose more than `Lost` with any cut.
+  template <int Lost>
+  ODT_FEW_TARGET bool lose_more() const {
+    __m256i all = _mm256_set1_epi8(-1);
+    for (int i = 0; i <= Lost; ++i)
+      for (int b = 0; b < B; ++b)
+        all = _mm256_and_si256(all, _mm256_adds_epu8(furthest[0][i][b], furthest[1][Lost - i][b]));
+    return _mm256_testc_si256(all, _mm256_set1_epi8(-1)) != 0;
+  }
+
+  ODT_FEW_TARGET bool lose_more_than(int lost) const {
+    if (lost == 0) return lose_more<0>();
+    if constexpr (E >= 1)
+      if (lost == 1) return lose_more<1>();
+    if constexpr (E >= 2)
+      if (lost == 2) return lose_more<2>();
+    if constexpr (E >= 3)
+      if (lost == 3) return lose_more<3>();
+    return false;
+  }
+
+  ODT_FEW_TARGET int stump(int most) {
+    int lost = 0;
+    clear();
+    for (std::size_t w = 0; w < FewLost::kWords; ++w)
+      for (std::uint64_t bits = rows[w]; bits; bits &= bits - 1) {
+        add(64 * w + static_cast<std::size_t>(__builtin_ctzll(bits)));
+        while (lose_more_than(lost))
+          if (++lost > most) return lost;
+      }
+    return lost;
+  }
+
+  // Of a side of a cut: where in the order of a feature its rows lose more than 0, 1, ... with a
+  // cut of their own. From its first row on (`Up`), or from its last one back.
+  struct Reach {
+    int row[E + 1];
+    Reach(bool up) { std::fill_n(row, E + 1, kBeyond[up]); }
+  };
+
+  template <bool Up>
+  ODT_FEW_TARGET static std::size_t take_next(std::uint64_t& bits) {
+    const int bit = Up ? __builtin_ctzll(bits) : 63 - __builtin_clzll(bits);
+    bits ^= std::uint64_t{1} << bit;
+    return static_cast<std::size_t>(bit);
+  }
+
+  template <bool Up>
+  ODT_FEW_TARGET Reach with_a_cut(const FewLost::Order& order, const FewLost::Bits& placed,
+                                  int most) {
+    Reach reach(Up);
+    int lost = 0;
+    clear();
+    for (std::size_t i = 0; i < FewLost::kWords; ++i) {
+      const std::size_t w = Up ? i : FewLost::kWords - 1 - i;
+      for (std::uint64_t bits = placed[w]; bits;) {
+        const std::size_t at = 64 * w + take_next<Up>(bits);
+        add(order.row[at]);
+        while (lose_more_than(lost)) {
+          reach.row[lost] = order.cuts[at];
+          if (++lost > most) return reach;
+        }
+      }
+    }
+    return reach;
+  }
+
+  // The same of rows that end.
+  template <bool Up>
+  ODT_FEW_TARGET Reach that_end(const FewLost::Order& order, const FewLost::Bits& placed,
+                                int most) const {
+    Reach reach(Up);
+    int lost = 0, of[2] = {};
+    for (std::size_t i = 0; i < FewLost::kWords; ++i) {
+      const std::size_t w = Up ? i : FewLost::kWords - 1 - i;
+      for (std::uint64_t bits = placed[w]; bits;) {
+        const std::size_t at = 64 * w + take_next<Up>(bits), r = order.row[at];
+        of[few.second_[r / 64] >> (r % 64) & 1] += few.loss_[r];
+        for (; std::min(of[0], of[1]) > lost; ++lost) {
+          if (lost > most) return reach;
+          reach.row[lost] = order.cuts[at];
+        }
+      }
+    }
+    return reach;
+  }
+
+  // The least that both sides of a cut lose, where it is below `best`. One reaches so far, the
+  // other begins at the other end of the order.
+  template <bool Up>
+  ODT_FEW_TARGET int meet(const FewLost::Order& order, const FewLost::Bits& placed,
+                          const Reach& other, int best) {
+    const auto parts = [](int row, int from) { return Up ? row > from : row < from; };
+    int lost = 0;
+    clear();
+    for (std::size_t i = 0; i < FewLost::kWords; ++i) {
+      const std::size_t w = Up ? i : FewLost::kWords - 1 - i;
+      for (std::uint64_t bits = placed[w]; bits;) {
+        const std::size_t at = 64 * w + take_next<Up>(bits);
+        const int here = order.cuts[at];
+        if (parts(here, other.row[0])) return std::min(best, lost);
+        add(order.row[at]);
+        while (lose_more_than(lost)) {
+          for (int j = 0; lost + j < best; ++j)
+            if (parts(here, other.row[j])) best = lost + j;
+          if (++lost >= best) return best;
+        }
+      }
+    }
+    return std::min(best, lost);
+  }
+
+  int pair(bool chain, int best) {
+    for (std::size_t f = 0; f < few.order_.size() && best > 0; ++f) {
+      const FewLost::Order& order = few.order_[f];
+      const FewLost::Bits placed = few.placed(rows, f);
+      if (!chain) {
+        best = meet<false>(order, placed, with_a_cut<true>(order, placed, best - 1), best);
+        continue;
+      }
+      best = meet<false>(order, placed, that_end<true>(order, placed, best - 1), best);
+      if (best > 0) best = meet<true>(order, placed, that_end<false>(order, placed, best - 1), best);
+    }
+    return best;
+  }
+};
+
+namespace {
+
+template <int E, class Ask>
+int ask_few_blocks(std::size_t blocks, const Ask& ask) {
+  using std::integral_constant;
+  const integral_constant<int, E> most;
+  if (blocks == 1) return ask(most, integral_constant<int, 1>());
+  if (blocks == 2) return ask(most, integral_constant<int, 2>());
+  if (blocks == 3) return ask(most, integral_constant<int, 3>());
+  if (blocks == 4) return ask(most, integral_constant<int, 4>());
+  return ask(most, integral_constant<int, 8>());
+}
+
+template <class Ask>
+int ask_few(std::size_t blocks, Loss budget, const Ask& ask) {
+  if (budget == 0) return ask_few_blocks<0>(blocks, ask);
+  if (budget == 1) return ask_few_blocks<1>(blocks, ask);
+  if (budget == 2) return ask_few_blocks<2>(blocks, ask);
+  return ask_few_blocks<3>(blocks, ask);
+}
+
+}  // namespace
+
+Loss FewLost::stump(const std::uint64_t* bits, std::size_t words, Loss budget) const {
+  if (budget < 0) return 0;
+  return ask_few(blocks_, budget, [&](auto most, auto blocks) {
+    FewSearch<most, blocks> search{*this, asked(bits, words)};
+    return search.stump(most);
+  });
+}
+
+Loss FewLost::pair(const std::uint64_t* bits, std::size_t words, bool chain, Loss budget,
+                   std::uint64_t& looked) const {
+  if (budget < 0) return 0;
+  return ask_few(blocks_, budget, [&](auto most, auto blocks) {
+    FewSearch<most, blocks> search{*this, asked(bits, words)};
+    const int best = search.pair(chain, most + 1);
+    looked += search.looked;
+    return best;
+  });
+}
+
+#else
+
+Loss FewLost::stump(const std::uint64_t*, std::size_t, Loss) const { return 0; }
+Loss FewLost::pair(const std::uint64_t*, std::size_t, bool, Loss, std::uint64_t&) const {
+  return 0;
+}
+
+#endif
+
+}  // namespace odt
