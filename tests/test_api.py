@@ -62,19 +62,20 @@ print(at_first, [name for name in heavy if name in sys.modules])
     assert run(code) == f"{light} []\n"
 
 
-def test_the_help_loads_every_command_and_nothing_heavy() -> None:
-    code = """
+@pytest.mark.parametrize(("option", "commands"), [("--help", 1), ("--version", 0)])
+def test_help_and_version_load_nothing_heavy(option: str, commands: int) -> None:
+    code = f"""
 import sys
 from contextlib import redirect_stdout, suppress
 from odtdsl.__main__ import main
-sys.argv = ["odt", "--help"]
+sys.argv = ["odt", "{option}"]
 with suppress(SystemExit), redirect_stdout(sys.stderr):
     main()
 heavy = "numpy lark scipy sklearn pandas polars pyarrow pyomo highspy narwhals".split()
 loaded = ["odtdsl.interfaces.cli.why", *heavy]
 print([name for name in loaded if name in sys.modules])
 """
-    assert run(code) == "['odtdsl.interfaces.cli.why']\n"
+    assert run(code) == f"{['odtdsl.interfaces.cli.why'][:commands]}\n"
 
 
 def test_classes_of_a_text_file_are_solved_without_what_they_do_not_need() -> None:

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from odtdsl.base.printing import printable
 from odtdsl.datasets.dataset import ColumnType, Value
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold, TreeNode
 from odtdsl.predictors.tree import Tree
-from odtdsl.predictors.wording import label_text, number_text, printable, rounded, split_words
+from odtdsl.predictors.wording import label_text, number_text, rounded, split_words
 from odtdsl.presentation.pictures.colours import PALETTE, class_colour
 from odtdsl.presentation.pictures.dot import quoted, to_dot
 from odtdsl.presentation.pictures.lettering import text_width, wrapped

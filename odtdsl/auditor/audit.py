@@ -24,10 +24,10 @@ from odtdsl.auditor.skeleton import diagram_form, tree_form
 from odtdsl.auditor.targets import AuditPart
 from odtdsl.auditor.values import holds, instances, number, threshold_feature
 from odtdsl.base.diagnostics.model import error
+from odtdsl.base.printing import printable
 from odtdsl.datasets.dataset import Dataset
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.predictor import Predictor
-from odtdsl.predictors.wording import printable
 from odtdsl.problem.ir.expr import (
     Apply,
     Compare,

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from odtdsl.base.printing import printable
 from odtdsl.datasets.dataset import Value
-from odtdsl.predictors.wording import printable, value_text
+from odtdsl.predictors.wording import value_text
 
 _DIGITS = 5
 """So many digits longer than its neighbour, a number was not written so by anybody."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.diagnostics.suggest import closest
+from odtdsl.base.printing import printable
 from odtdsl.datasets.dataset import Column, Day, Value
 from odtdsl.datasets.table import FloatArray, Table
 from odtdsl.driver.reasons import Change, Counterfactual, Step, Why
@@ -26,7 +27,7 @@ from odtdsl.predictors.frames import as_table
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Side, Test, Threshold
 from odtdsl.predictors.routing import Path, passes, paths, route, tested_cells
 from odtdsl.predictors.tree import Tree
-from odtdsl.predictors.wording import leaf_words, printable, split_words, value_text
+from odtdsl.predictors.wording import leaf_words, split_words, value_text
 from odtdsl.problem.ir.intervals import FULL, RealSet
 from odtdsl.problem.ir.rows import Rows
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 
+from odtdsl.base.printing import printable
 from odtdsl.datasets.dataset import Day, Value
 from odtdsl.predictors.diagram_nodes import AxisTest, Split, Terminal, Weight, as_leaf
 from odtdsl.predictors.leaves import leaves_of
@@ -24,18 +24,6 @@ def rounded(value: float) -> str:
     if isinstance(value, Day):
         return str(value)
     return number_text(float(f"{value:.6g}"))
-
-
-def printable(text: str) -> str:
-    """The text on one line: control and format characters, line ends, lone surrogates and what
-    XML cannot hold spelled as escapes, so that a name can neither break a picture nor command
-    a terminal."""
-    return "".join(
-        _escape(c)
-        if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") or c in "\ufffe\uffff"
-        else c
-        for c in text
-    )
 
 
 def value_text(value: Value) -> str:
@@ -132,7 +120,3 @@ def _bin_words(low: float, high: float, closed: bool) -> str:
     if math.isinf(high):
         return f">= {value_text(low)}"
     return f"in [{value_text(low)}, {value_text(high)}{']' if closed else ')'}"
-
-
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from odtdsl.base.back_ends import gives_up
 from odtdsl.base.numbers import counted
+from odtdsl.base.printing import printable
 from odtdsl.datasets.dataset import Day
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.tree import Tree
-from odtdsl.predictors.wording import is_weighted, label_text, printable, rounded
+from odtdsl.predictors.wording import is_weighted, label_text, rounded
 from odtdsl.presentation.pictures.diagram_text import diagram_to_text
 from odtdsl.presentation.pictures.text import to_text
 from odtdsl.problem.ir.problem import DiagramSkeleton

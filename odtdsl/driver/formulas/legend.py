@@ -10,7 +10,8 @@ import numpy as np
 
 from odtdsl.backends.clauses.names import SpecNames
 from odtdsl.backends.programs import Handover, Part
-from odtdsl.predictors.wording import printable, rounded
+from odtdsl.base.printing import printable
+from odtdsl.predictors.wording import rounded
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.rows import Rows
 

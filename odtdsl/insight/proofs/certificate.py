@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.base.printing import printable
 from odtdsl.insight.proofs.covered import require_covered
 from odtdsl.insight.proofs.problem_text import (
     escaped,
@@ -24,7 +25,6 @@ from odtdsl.insight.proofs.problem_text import (
     rows_csv,
     tree_texts,
 )
-from odtdsl.predictors.wording import printable
 from odtdsl.problem.ir.forms import Core, DepthStage, LinearStage, RegressionStage, StageForm
 from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.terms.normalize import normalize

@@ -115,7 +115,7 @@ def _setting(text: str) -> tuple[str, ast.Expr]:
 
 def print_lines(lines: Iterable[str]) -> None:
     """Print lines, or blocks of them; what names hold commands no terminal."""
-    from odtdsl.predictors.wording import printable
+    from odtdsl.base.printing import printable
 
     for block in lines:
         click.echo("\n".join(map(printable, block.split("\n"))))

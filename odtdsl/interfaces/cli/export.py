@@ -105,7 +105,7 @@ class Export(Command):
 
 def _dates(model: Predictor) -> Iterator[str]:
     """What programs must make of dates, which only `odt` reads."""
-    from odtdsl.predictors.wording import printable
+    from odtdsl.base.printing import printable
 
     for type_ in model.features:
         made = type_.date

@@ -11,7 +11,7 @@ from fractions import Fraction
 from types import TracebackType
 
 from odtdsl.backends.base import Progress, relative_gap
-from odtdsl.predictors.wording import printable
+from odtdsl.base.printing import printable
 from odtdsl.presentation.console import shown
 
 FIRST = 10.0

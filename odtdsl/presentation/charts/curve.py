@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from odtdsl.base.printing import printable
 from odtdsl.base.theme import Theme
-from odtdsl.predictors.wording import printable
 from odtdsl.presentation.charts.chart import Axis, Plot, document, fitting, label, line, mark
 from odtdsl.presentation.pictures.lettering import text_width
 from odtdsl.problem.ir.expr import Scope

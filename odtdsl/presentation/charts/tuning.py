@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from odtdsl.base.printing import printable
 from odtdsl.base.theme import Theme
-from odtdsl.predictors.wording import printable
 from odtdsl.presentation.charts.chart import Axis, Plot, document, fitting, label, line, mark
 from odtdsl.presentation.pictures.lettering import text_width
 

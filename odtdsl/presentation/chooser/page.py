@@ -13,12 +13,13 @@ import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.base.numbers import as_number
+from odtdsl.base.printing import printable
 from odtdsl.language.constructors import name, number
 from odtdsl.language.expressions import column_text, expr_to_text, name_text, quote
 from odtdsl.predictors.nodes import Branch, TreeNode
 from odtdsl.predictors.routing import route
 from odtdsl.predictors.tree import Tree
-from odtdsl.predictors.wording import label_text, printable, split_words
+from odtdsl.predictors.wording import label_text, split_words
 from odtdsl.presentation.report.markup import data, text
 from odtdsl.presentation.report.page import policy
 from odtdsl.problem.ir.expr import CellCompare, GroupArg

@@ -9,7 +9,8 @@ import unicodedata
 from collections.abc import Collection, Iterable
 
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
-from odtdsl.predictors.wording import printable, value_text
+from odtdsl.base.printing import printable
+from odtdsl.predictors.wording import value_text
 from odtdsl.presentation.exports.plan import Plan
 
 MAX_NAME = 40

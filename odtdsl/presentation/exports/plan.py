@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from odtdsl.base.diagnostics.model import OdtError, error
+from odtdsl.base.printing import printable
 from odtdsl.datasets.cells import number_of
 from odtdsl.datasets.dataset import ColumnType, Day, Value
 from odtdsl.datasets.levels import by_number, level_text
@@ -23,7 +24,6 @@ from odtdsl.predictors.leaves import leaves_of
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Test, Threshold, TreeNode
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.tree import Tree
-from odtdsl.predictors.wording import printable
 
 MOST_SPLITS = 10_000
 """Larger models are not exported: compilers and databases have limits of their own nearby."""

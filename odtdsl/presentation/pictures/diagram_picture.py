@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from odtdsl.base.numbers import counted
+from odtdsl.base.printing import printable
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.diagram_nodes import Arc, AxisTest, Node
 from odtdsl.predictors.graph import End, Graph, Joint
-from odtdsl.predictors.wording import leaf_words, node_words, printable, share_text
+from odtdsl.predictors.wording import leaf_words, node_words, share_text
 from odtdsl.presentation.pictures.diagram_layout import Item, Placed, place, target
 from odtdsl.presentation.pictures.lettering import FONT, wrapped
 from odtdsl.presentation.pictures.picture import (

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from odtdsl.base.printing import printable
 from odtdsl.datasets.dataset import Value
-from odtdsl.predictors.wording import label_text, printable
+from odtdsl.predictors.wording import label_text
 from odtdsl.presentation.pictures.lettering import MOST_LINES, WRAP, text_width, wrapped
 
 LINE = 17.0

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from odtdsl.base.numbers import counted
+from odtdsl.base.printing import printable
 from odtdsl.predictors.diagram_nodes import AxisTest
 from odtdsl.predictors.graph import End, Joint
 from odtdsl.predictors.nodes import InBin
 from odtdsl.predictors.survival import Curve, event_steps, survival
 from odtdsl.predictors.tree import Tree
-from odtdsl.predictors.wording import label_text, leaf_words, printable, rounded, test_words
+from odtdsl.predictors.wording import label_text, leaf_words, rounded, test_words
 from odtdsl.presentation.pictures.layout import node_centers
 from odtdsl.presentation.pictures.lettering import WRAP, text_width, wrapped
 from odtdsl.presentation.pictures.picture import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from odtdsl.base.printing import printable
 from odtdsl.insight.evaluation import LEVEL, Part
-from odtdsl.predictors.wording import printable
 from odtdsl.presentation import evaluation
 from odtdsl.presentation.charts.chart import Axis, Plot, chart, fitting, label, line, mark
 from odtdsl.presentation.report.markup import Markup, tag

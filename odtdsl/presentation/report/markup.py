@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from odtdsl.predictors.wording import printable
+from odtdsl.base.printing import printable
 
 EMPTY = ("br", "hr", "input", "meta")
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from odtdsl.base.printing import printable
 from odtdsl.datasets.dataset import ColumnType, Dataset, Value
 from odtdsl.datasets.table import IntArray
 from odtdsl.predictors.diagram_nodes import AxisTest, Split
@@ -14,7 +15,7 @@ from odtdsl.predictors.encoding import Cells
 from odtdsl.predictors.graph import End, Joint
 from odtdsl.predictors.nodes import Equals, InBin, Threshold
 from odtdsl.predictors.routing import encoded
-from odtdsl.predictors.wording import label_text, leaf_words, node_words, printable
+from odtdsl.predictors.wording import label_text, leaf_words, node_words
 from odtdsl.presentation.report.subject import Subject
 from odtdsl.presentation.report.targets import ReportPart
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from odtdsl.backends.base import Progress
-from odtdsl.predictors.wording import printable
+from odtdsl.base.printing import printable
 from odtdsl.presentation import console
 from odtdsl.presentation.charts.chart import Axis, Plot, chart, label, line
 from odtdsl.presentation.report.markup import Markup, Part, section, table, tag

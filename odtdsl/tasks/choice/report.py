@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from odtdsl.base.printing import printable
 from odtdsl.datasets.dataset import Dataset
 from odtdsl.datasets.table import IntArray
-from odtdsl.predictors.wording import label_text, printable, rounded
+from odtdsl.predictors.wording import label_text, rounded
 from odtdsl.presentation.report.markup import Markup, section, table
 from odtdsl.presentation.report.node_facts import Facts, NodeFacts
 from odtdsl.presentation.report.subject import Subject

@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from odtdsl.base.diagnostics.model import Diagnostic
+from odtdsl.base.printing import printable
 from odtdsl.datasets.dataset import Day
 from odtdsl.predictors.leaves import LeafPart
 from odtdsl.predictors.nodes import Leaf
 from odtdsl.predictors.structure import Structure
 from odtdsl.predictors.validation import wrong
-from odtdsl.predictors.wording import printable, rounded
+from odtdsl.predictors.wording import rounded
 
 
 class NumberLeaves(LeafPart):

@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from odtdsl.auditor.outputs import kept as outputs_kept
+from odtdsl.base.printing import printable
 from odtdsl.datasets.dataset import Dataset
 from odtdsl.datasets.table import IntArray
 from odtdsl.predictors.tree import Tree
-from odtdsl.predictors.wording import printable, rounded
+from odtdsl.predictors.wording import rounded
 from odtdsl.presentation.report.markup import Markup, Part, section, table, tag
 from odtdsl.presentation.report.model import node_links
 from odtdsl.presentation.report.node_facts import Facts, NodeFacts

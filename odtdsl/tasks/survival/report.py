@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from odtdsl.base.printing import printable
 from odtdsl.datasets.dataset import Dataset
 from odtdsl.datasets.table import IntArray
 from odtdsl.predictors.survival import (
@@ -17,7 +18,7 @@ from odtdsl.predictors.survival import (
     median,
     survival,
 )
-from odtdsl.predictors.wording import printable, rounded
+from odtdsl.predictors.wording import rounded
 from odtdsl.presentation.charts.chart import Axis, Plot, chart, fitting, label
 from odtdsl.presentation.pictures.colours import class_colour
 from odtdsl.presentation.pictures.lettering import px

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
 from odtdsl.base.diagnostics.model import error
+from odtdsl.base.printing import printable
 from odtdsl.datasets.dataset import Value
 from odtdsl.datasets.levels import level_text
 from odtdsl.predictors.leaves import leaf_shares
-from odtdsl.predictors.wording import printable
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.names import check_name, refuse_texts
 from odtdsl.presentation.exports.plan import (

@@ -10,15 +10,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from odtdsl.base.printing import printable
 from odtdsl.datasets.dataset import Day
-from odtdsl.predictors.wording import (
-    label_text,
-    number_text,
-    printable,
-    rounded,
-    share_text,
-    value_text,
-)
+from odtdsl.predictors.wording import label_text, number_text, rounded, share_text, value_text
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.formats.text import leaf_lines, question_text, rank_lines
 from odtdsl.presentation.exports.plan import (

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 
+from odtdsl.base.printing import printable
 from odtdsl.datasets.dataset import Value
-from odtdsl.predictors.wording import number_text, printable
+from odtdsl.predictors.wording import number_text
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.names import check_name, refuse_texts
 from odtdsl.presentation.exports.plan import (

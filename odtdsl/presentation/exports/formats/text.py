@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from odtdsl.base.printing import printable
 from odtdsl.datasets.dataset import Value
-from odtdsl.predictors.wording import counts_text, number_text, printable, value_text
+from odtdsl.predictors.wording import counts_text, number_text, value_text
 from odtdsl.presentation.exports.base import Format
 from odtdsl.presentation.exports.plan import (
     TITLE,
