@@ -130,6 +130,11 @@ def test_groups_and_rows_without_a_truth() -> None:
     for wrong in ({"x": [1]}, {"x": [1], "y": [None]}, {"x": [1], "y": ["c"]}):
         with pytest.raises(OdtError, match=r"U217|no row|no column"):
             evaluate(model, read_frame(wrong))
+    with pytest.raises(OdtError) as coded:
+        evaluate(model, read_frame({"x": [1, 2], "y": [1, 0]}))
+    assert coded.value.diagnostics[0].notes == (
+        "the classes of the model are `a`, `b`; the column has `0`, `1`",
+    )
     numbers = solved(
         frame | {"y": [1, 2, 3, 4, 5, 6]},
         "data frame target y: number tree depth <= 1 minimize mse",

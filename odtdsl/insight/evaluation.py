@@ -222,7 +222,11 @@ def evaluate(
             )
     measured = _any_measured(model, table, prices)
     if not measured.known.any():
-        raise error("U217", f"no row of {table.name} has a known `{model.targets[0]}`")
+        raise error(
+            "U217",
+            f"no row of {table.name} has a known `{model.targets[0]}`",
+            notes=_unlike(model, table),
+        )
     rng = np.random.default_rng(seed)
     parts = [measured.part(None, measured.known, draws, rng)]
     for name, rows in _groups(table.columns[by], measured.known) if by is not None else ():
@@ -234,6 +238,18 @@ def evaluate(
         left_out=int((~measured.known).sum()),
         parts=tuple(parts),
     )
+
+
+def _unlike(model: Predictor, table: Table) -> tuple[str, ...]:
+    """What a column of classes holds, where none of it is a class of the model."""
+    found = table.columns[model.targets[0]].distinct[0]
+    if not model.classes or not found:
+        return ()
+    known, there = (
+        ", ".join(f"`{one}`" for one in some[:5])
+        for some in ([label_text(label) for label in model.classes], found)
+    )
+    return (f"the classes of the model are {known}; the column has {there}",)
 
 
 def evaluate_under(
