@@ -234,6 +234,7 @@ def test_wrong_options(options: dict[str, str | int], code: str, told: str) -> N
             "write `solve using search(steps = 5)` in the spec",
         ),
         ({"using": "milp(mip=cbc)"}, "B101", "or `--using milp` with `--model` or `--mip`"),
+        ({"using": "Gurobi"}, "B101", "write `--using milp --mip gurobi`"),
         ({"threads": "many"}, "U401", "threads cannot be 'many'"),
         ({"threads": 0}, "K116", "from 1 to 256"),
         ({"seed": 0.5}, "U401", "a seed cannot be 0.5"),

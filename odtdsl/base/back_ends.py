@@ -311,6 +311,7 @@ def entry_of(name: str) -> Entry:
                 ),
             )
         near = closest(str(name), names())
+        way = setting_of(str(name).strip().lower())
         first, comma, second = str(name).partition(",")
         raise error(
             "B101",
@@ -318,6 +319,8 @@ def entry_of(name: str) -> Entry:
             notes=(f"the back ends are `{'`, `'.join(names())}`; `{AUTO}` chooses one",),
             helps=(f"name one at a time, such as `--on {first} --on {second.strip()}`",)
             if comma
+            else (f"write {_flags(way)}, or `solve using {way}` in the spec",)
+            if way
             else (f"did you mean `{near}`?",)
             if near
             else ("to solve it in another program: `odt compile`, then `odt decode`",),
@@ -349,6 +352,13 @@ def setting_of(value: str) -> str | None:
         if value in option.values
     ]
     return ways[0] if len(ways) == 1 else None
+
+
+def _flags(way: str) -> str:
+    """The options of commands that stand for `milp(mip = scip)`."""
+    name, _, rest = way.rstrip(")").partition("(")
+    option, _, value = rest.partition(" = ")
+    return f"`--using {name} --{option} {value}`"
 
 
 def takes(name: str, setting: str) -> bool:
