@@ -24,6 +24,7 @@ from odtdsl.problem.ir.expr import (
     OneOf,
     OrC,
     applications,
+    parts,
 )
 from odtdsl.problem.ir.outputs import NotLinear, counted, difference, linear
 
@@ -139,21 +140,16 @@ def _shut(condition: Compare, step: Fraction | None, opened: list[Compare] | Non
 
 def _check(condition: Condition) -> None:
     """Every comparison is linear in the outputs, or compares a count with a constant."""
-    match condition:
-        case AndC() | OrC():
-            for item in condition.items:
-                _check(item)
-        case Compare():
-            counts = [side for side in (condition.left, condition.right) if isinstance(side, Count)]
-            if not counts:
-                difference(condition)
-                return
-            other = condition.right if counts[0] is condition.left else condition.left
-            _check_count(counts[0], other, condition)
-        case OneOf():
-            linear(condition.item)
-        case _:
-            pass
+    for one in parts(condition):
+        if isinstance(one, OneOf):
+            linear(one.item)
+        if not isinstance(one, Compare):
+            continue
+        counts = [side for side in (one.left, one.right) if isinstance(side, Count)]
+        if not counts:
+            difference(one)
+            continue
+        _check_count(counts[0], one.right if counts[0] is one.left else one.left, one)
 
 
 def _check_count(count: Count, other: Expr, condition: Compare) -> None:

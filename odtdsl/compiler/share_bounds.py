@@ -16,7 +16,6 @@ from odtdsl.language.expressions import coded
 from odtdsl.problem.ir.expr import (
     MIRRORED,
     Abs,
-    AndC,
     Apply,
     Arith,
     Compare,
@@ -24,9 +23,8 @@ from odtdsl.problem.ir.expr import (
     Const,
     Expr,
     Minus,
-    NotC,
-    OrC,
     applications,
+    parts,
 )
 from odtdsl.problem.ir.intervals import nearest_float
 from odtdsl.problem.ir.problem import Costs, Problem, RuleDecl
@@ -62,25 +60,15 @@ class AboveAll:
 
 def above_all(condition: Condition) -> Iterator[AboveAll]:
     """The comparisons in a condition whose bound no share reaches."""
-    match condition:
-        case Compare():
-            for side, other, op in (
-                (condition.left, condition.right, condition.op),
-                (condition.right, condition.left, MIRRORED[condition.op]),
-            ):
-                range_ = _range(side)
-                if isinstance(other, Const) and range_ is not None and other.value > range_[1]:
-                    always = op in ("<=", "<", "!=")
-                    yield AboveAll(bound=other, most=range_[1], always=always)
-        case NotC():
-            for one in above_all(condition.operand):
-                yield AboveAll(bound=one.bound, most=one.most, always=False)
-        case AndC() | OrC():
-            for item in condition.items:
-                for one in above_all(item):
-                    yield AboveAll(bound=one.bound, most=one.most, always=False)
-        case _:
-            pass
+    for one in _compared(condition):
+        for side, other, op in (
+            (one.left, one.right, one.op),
+            (one.right, one.left, MIRRORED[one.op]),
+        ):
+            range_ = _range(side)
+            if isinstance(other, Const) and range_ is not None and other.value > range_[1]:
+                always = one is condition and op in ("<=", "<", "!=")
+                yield AboveAll(bound=other, most=range_[1], always=always)
 
 
 def warn_of_bound(rule: RuleDecl, reporter: Reporter) -> None:
@@ -171,16 +159,7 @@ def warn_of_losses(problem: Problem, losses: Sequence[ast.Loss], reporter: Repor
 
 def _compared(condition: Condition) -> Iterator[Compare]:
     """The comparisons in a condition."""
-    match condition:
-        case Compare():
-            yield condition
-        case NotC():
-            yield from _compared(condition.operand)
-        case AndC() | OrC():
-            for item in condition.items:
-                yield from _compared(item)
-        case _:
-            pass
+    return (one for one in parts(condition) if isinstance(one, Compare))
 
 
 def _terms(expr: Expr) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from fractions import Fraction
 from typing import Literal, assert_never
@@ -216,6 +216,18 @@ class OrC:
 
 
 Condition = Compare | OneOf | Level | MultipleOf | NotC | AndC | OrC | Apply
+
+
+def parts(condition: Condition) -> Iterator[Condition]:
+    """What `and`, `or` and `not` make a condition of, from left to right."""
+    match condition:
+        case NotC():
+            yield from parts(condition.operand)
+        case AndC() | OrC():
+            for item in condition.items:
+                yield from parts(item)
+        case _:
+            yield condition
 
 
 def applications(node: Condition | Expr) -> list[Apply]:
