@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from decimal import Decimal, localcontext
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
+from scale import scaled
 
 import odtdsl
 from odtdsl.interfaces.cli.main import app
@@ -107,3 +111,63 @@ def test_targets_whose_squares_are_too_small_are_refused_for_squared_errors_alon
             else:
                 with pytest.raises(odtdsl.OdtError, match=r"R301.*squares too small"):
                     odtdsl.solve(spec, frame=frame)
+
+
+@pytest.mark.parametrize("kind", ["two targets", "missing cells", "rule"])
+def test_deviances_of_large_counts_do_not_drown(kind: str) -> None:
+    """Searches told them by differences of sums of y log y: they stopped, or found worse trees."""
+    for seed in range(scaled(40)):
+        rng = np.random.default_rng(seed)
+        n, size = 12, 10.0 ** int(rng.integers(4, 9))
+        x = {name: rng.integers(0, 2, n).tolist() for name in "abc"}
+        y = {name: rng.poisson(size, n).tolist() for name in "yz"[: 1 + (kind == "two targets")]}
+        missing = ""
+        if kind == "missing cells":
+            x["a"] = [
+                None if one else cell for one, cell in zip(rng.random(n) < 0.2, x["a"], strict=True)
+            ]
+            missing = "missing {a} left"
+        rule = "rule r: forall path: tests(a, b) = 1" if kind != "two targets" else ""
+        spec = (
+            f"data frame target {', '.join(y)}: number {missing} tree depth <= 2 "
+            f"minimize poisson {rule}"
+        )
+        found = odtdsl.solve(spec, frame={**x, **y}, using="exact")
+        least, alone = _least_deviance(x, y, once={"a", "b"} if rule else set())
+        assert (found.objective is None) == (least is None)
+        if least is not None:
+            assert found.status == "optimal"
+            near = max(Decimal("1e-9") * alone, Decimal("1e-13") * max(map(max, y.values())))
+            assert abs(Decimal(float(found.stages[0].value)) - least) <= near
+
+
+def _least_deviance(
+    x: dict[str, list[Any]], y: dict[str, list[Any]], once: set[str]
+) -> tuple[Decimal | None, Decimal]:
+    """Of all trees of depth two, and of a leaf; paths test exactly one of some columns once."""
+    every = range(len(next(iter(x.values()))))
+    known: dict[tuple[int, ...], Decimal] = {}
+
+    def leaf(rows: tuple[int, ...]) -> Decimal:
+        if rows not in known:
+            total = Decimal(0)
+            for column in y.values():
+                counts = [Decimal(column[row]) for row in rows]
+                mean = sum(counts, Decimal(0)) / len(counts)
+                total += sum((one * (one / mean).ln() - one + mean for one in counts), Decimal(0))
+            known[rows] = total / len(every) / len(y)
+        return known[rows]
+
+    def least(rows: tuple[int, ...], depth: int, tested: int) -> Decimal | None:
+        values = [leaf(rows)] if not once or tested == 1 else []
+        for name, cells in x.items() if depth else ():
+            left = tuple(row for row in rows if cells[row] in (0, None))
+            right = tuple(row for row in rows if cells[row] == 1)
+            if right and any(cells[row] == 0 for row in rows):
+                sides = [least(one, depth - 1, tested + (name in once)) for one in (left, right)]
+                if sides[0] is not None and sides[1] is not None:
+                    values.append(sides[0] + sides[1])
+        return min(values, default=None)
+
+    with localcontext(prec=60):
+        return least(tuple(every), 2, 0), leaf(tuple(every))

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "odt/logs.hpp"
 #include "odt/outputs_leaf.hpp"
 
 namespace odt {
@@ -73,7 +74,7 @@ double Builder::loss(const Rows& rows, const std::vector<double>& output) const 
     if (!(p_.weight_of(i) > 0)) continue;  // of a count it could be infinite
     for (std::size_t t = 0; t < targets_; ++t) {
       const double to = target(i, t), y = output[t], e = std::fabs(to - y);
-      const double lost = p_.poisson()    ? y - to + (to > 0 ? to * std::log(to / y) : 0)
+      const double lost = p_.poisson()    ? to > 0 && !(y > 0) ? kUnbounded : gain_over(to, 1, y)
                           : p_.absolute() ? e
                                           : e * e;
       sum += p_.weight_of(i) * p_.factor[t] * lost;

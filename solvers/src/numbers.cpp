@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "odt/logs.hpp"
 #include "odt/pair_medians.hpp"
 
 namespace odt {
@@ -13,8 +14,6 @@ constexpr std::size_t kColumnsAFeature = 60, kMostColumns = 512;
 
 // Beside no weight a sum is what rounding has left of it.
 double gain_of_mean(double s, double w) { return w > 0 ? s * s / w : 0; }
-
-double gain_of_log(double s, double w) { return s > 0 && w > 0 ? s * std::log(s / w) - s : 0; }
 
 }  // namespace
 
@@ -42,11 +41,12 @@ NumberRows::NumberRows(const RegressionData& data)
       price(data.problem.leaf_price),
       least(static_cast<std::size_t>(data.problem.leaf_rows)),
       factor(1, 1.0),
+      mean(1, 1.0),
       sum(1),
       value(1, data.target) {
   for (const Moments& m : data.point) {
     weight.push_back(m.w);
-    own.push_back(loss == OutputLoss::poisson ? m.q - m.s : m.q);
+    own.push_back(loss == OutputLoss::poisson ? m.q - (m.s - m.w) : m.q);
     sum[0].push_back(m.s);
   }
   rules = &data.problem.rules;
@@ -60,6 +60,7 @@ NumberRows::NumberRows(const OutputRows& data, OutputValues& values, OutputGains
       price(data.problem.leaf_price),
       least(data.leaf_rows),
       factor(data.problem.factor),
+      mean(data.mean),
       sum(data.targets),
       value(data.targets) {
   for (std::uint32_t i : data.used) {
@@ -170,8 +171,9 @@ double NumberLosses::leaf(const std::uint32_t* rows, std::size_t n) {
     }
     double s = 0;
     for (std::size_t i = 0; i < n; ++i) s += data_.sum[t][rows[i]];
-    gained += data_.factor[t] *
-              (data_.loss == OutputLoss::squared ? gain_of_mean(s, w) : gain_of_log(s, w));
+    gained += data_.factor[t] * (data_.loss == OutputLoss::squared
+                                     ? gain_of_mean(s, w)
+                                     : gain_over(s, w, data_.mean[t]));
   }
   return std::max(0.0, lost - gained) + data_.price;
 }
@@ -271,7 +273,8 @@ void NumberLosses::poisson(const std::uint32_t* order, std::size_t n, const char
       s += sum[order[i]];
       if (open[i])
         out[i] -=
-            data_.factor[t] * (gain_of_log(s, low_w_[i]) + gain_of_log(all - s, w - low_w_[i]));
+            data_.factor[t] * (gain_over(s, low_w_[i], data_.mean[t]) +
+                               gain_over(all - s, w - low_w_[i], data_.mean[t]));
     }
   }
   for (std::size_t i = 0; i + 1 < n; ++i) out[i] = std::max(0.0, out[i]) + 2 * data_.price;

@@ -3,14 +3,24 @@
 #include <algorithm>
 #include <cmath>
 
+#include "odt/logs.hpp"
+
 namespace odt {
-namespace {
 
-double entropy(double y) { return y > 0 ? y * std::log(y) - y : 0; }
+std::vector<double> weighted_means(const NumberProblem& p) {
+  const std::size_t n = p.targets();
+  std::vector<double> mean(n, 0.0);
+  double total = 0;
+  for (std::uint32_t i = 0; i < p.base.rows; ++i) {
+    total += p.weight_of(i);
+    for (std::size_t t = 0; t < n; ++t) mean[t] += p.weight_of(i) * p.target[i * n + t];
+  }
+  for (double& m : mean) m = total > 0 ? m / total : 0;
+  return mean;
+}
 
-}  // namespace
-
-double free_loss(const NumberProblem& p, double w, double own, const double* sums) {
+double free_loss(const NumberProblem& p, const std::vector<double>& mean, double w, double own,
+                 const double* sums) {
   if (!(w > 0)) return 0;
   double gained = 0;
   if (p.loss == OutputLoss::squared) {
@@ -18,7 +28,7 @@ double free_loss(const NumberProblem& p, double w, double own, const double* sum
     return std::max(0.0, own - gained / w);
   }
   for (std::size_t t = 0; t < p.targets(); ++t)
-    gained += p.factor[t] * (sums[t] > 0 ? sums[t] * std::log(sums[t] / w) - sums[t] : 0);
+    gained += p.factor[t] * gain_over(sums[t], w, mean[t]);
   return std::max(0.0, own - gained);
 }
 
@@ -64,19 +74,16 @@ OutputLeaf::OutputLeaf(const NumberProblem& p, OutputWay way, double price)
       poisson_(p.factor),
       absolute_(p.factor, way == OutputWay::relaxed ? price : kUnbounded),
       centre_(p.targets(), 0.0),
+      mean_(weighted_means(p)),
       goal_(p.targets()) {
   const std::size_t n = p.targets();
   if (p.loss == OutputLoss::squared) {
-    double total = 0;
-    for (std::uint32_t i = 0; i < p.base.rows; ++i) {
-      total += p.weight_of(i);
-      for (std::size_t t = 0; t < n; ++t) centre_[t] += p.weight_of(i) * p.target[i * n + t];
-    }
-    for (double& c : centre_) c = total > 0 ? c / total : 0;
+    centre_ = mean_;
   } else if (p.loss == OutputLoss::poisson) {
-    entropy_.resize(p.base.rows);
+    own_.resize(p.base.rows);
     for (std::uint32_t i = 0; i < p.base.rows; ++i)
-      for (std::size_t t = 0; t < n; ++t) entropy_[i] += p.factor[t] * entropy(p.target[i * n + t]);
+      for (std::size_t t = 0; t < n; ++t)
+        own_[i] += p.factor[t] * gain_over(p.target[i * n + t], 1, mean_[t]);
   }
   if (way == OutputWay::medoid) {
     feasible_.resize(p.base.rows);
@@ -103,7 +110,7 @@ void OutputLeaf::add(OutputSums& sums, std::uint32_t row) const {
     }
   } else {
     for (std::size_t t = 0; t < n; ++t) sums.s[t] += w * y[t];
-    if (!entropy_.empty()) sums.q += w * entropy_[row];
+    if (!own_.empty()) sums.q += w * own_[row];
   }
 }
 

@@ -3,27 +3,26 @@
 #include <algorithm>
 #include <cmath>
 
+#include "odt/logs.hpp"
+#include "odt/outputs_leaf.hpp"
+
 namespace odt {
 
 OutputRows::OutputRows(const NumberProblem& p)
     : problem(p),
       targets(p.targets()),
       leaf_rows(static_cast<std::size_t>(p.leaf_rows)),
-      width(kTargets) {
+      width(kTargets),
+      mean(weighted_means(p)) {
   const Problem& b = p.base;
   if (p.loss != OutputLoss::absolute) width += targets;
-  centre.assign(targets, 0.0);
-  double total = 0;
+  centre = p.loss == OutputLoss::squared ? mean : std::vector<double>(targets, 0.0);
   // Rows that weigh nothing are rows of a leaf too.
   const bool counted = p.rules.any_strict() || !p.model.none();
   for (std::uint32_t i = 0; i < b.rows; ++i) {
     if (!(p.weight_of(i) > 0) && p.leaf_rows <= 1 && !p.weight.empty() && !counted) continue;
     used.push_back(i);
-    total += p.weight_of(i);
-    for (std::size_t t = 0; t < targets; ++t)
-      centre[t] += p.weight_of(i) * p.target[i * targets + t];
   }
-  for (double& c : centre) c = p.loss == OutputLoss::squared && total > 0 ? c / total : 0;
   make_sums();
   hash = row_hashes(b.rows);
   counts.resize(b.features);
@@ -50,7 +49,7 @@ void OutputRows::make_sums() {
       row[kTargets + t] = w * d;
       const double own = problem.loss == OutputLoss::squared
                              ? d * d
-                             : (y[t] > 0 ? y[t] * std::log(y[t]) - y[t] : 0);
+                             : gain_over(y[t], 1, mean[t]);
       row[kOwn] += w * problem.factor[t] * own;
     }
     if (solver.everything() || !(w > 0)) continue;

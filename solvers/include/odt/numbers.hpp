@@ -20,7 +20,7 @@ struct NumberRows {
   OutputLoss loss = OutputLoss::squared;
   double price = 0;                      // of a leaf
   std::size_t least = 1;                 // rows of a leaf
-  std::vector<double> factor;            // per target
+  std::vector<double> factor, mean;      // per target; the mean: of all rows, of counts
   std::vector<double> weight, own;       // per row; own: its loss to the centre, less its floor
   std::vector<std::vector<double>> sum;  // [target][row]: weighted targets, relative to the centre
   std::vector<std::vector<double>> value;          // [target][row]: targets, relative to the centre

@@ -20,8 +20,13 @@ struct OutputSums {
   std::vector<double> s;
 };
 
-// The loss of the best free output of rows, from their weight, their own losses and their sums.
-double free_loss(const NumberProblem& problem, double w, double own, const double* sums);
+// Of all rows, per target; 0 where they weigh nothing.
+std::vector<double> weighted_means(const NumberProblem& problem);
+
+// The loss of the best free output of rows, from their weight, their own losses and their sums. A
+// deviance is told from the means of all rows.
+double free_loss(const NumberProblem& problem, const std::vector<double>& mean, double w,
+                 double own, const double* sums);
 
 // What sets near one that is known lose at least above their free loss: distances to a convex set,
 // or to any.
@@ -53,7 +58,7 @@ class OutputLeaf {
   void rest(const OutputSums& all, const OutputSums& part, OutputSums& rest) const;
   // The loss of the best free output, from sums.
   double free(const OutputSums& sums) const {
-    return free_loss(problem_, sums.w, sums.q, sums.s.data());
+    return free_loss(problem_, mean_, sums.w, sums.q, sums.s.data());
   }
   void mean(const OutputSums& sums, std::vector<double>& out) const;
   // The loss of rows filled in this way, at least `free`; infinite where it is `limit` or more.
@@ -86,8 +91,8 @@ class OutputLeaf {
   SquaredLoss distance_;
   PoissonLoss poisson_;
   AbsoluteLoss absolute_;
-  std::vector<double> centre_, goal_;
-  std::vector<double> entropy_;  // Poisson, per row: weighted sum of y log y - y
+  std::vector<double> centre_, mean_, goal_;  // the mean: of all rows
+  std::vector<double> own_;                   // Poisson, per row: what it loses by that
   NearOutput near_;
   std::vector<char> feasible_;
 };

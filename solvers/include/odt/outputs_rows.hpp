@@ -16,7 +16,7 @@ constexpr std::size_t kWeight = 0, kFloor = 1, kOwn = 2, kTargets = 3;
 struct OutputRows {
   const NumberProblem& problem;
   std::size_t targets, leaf_rows, width;  // width: entries of a row's sums
-  std::vector<double> centre;
+  std::vector<double> centre, mean;  // the mean: of all rows
   std::vector<double> sum;  // [row][width]
   std::vector<std::uint64_t> hash;
   std::vector<std::uint32_t> used;                 // rows that count

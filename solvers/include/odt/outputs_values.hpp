@@ -33,7 +33,7 @@ class OutputValues {
 
  private:
   double free(const double* sums) const {
-    return free_loss(data_.problem, sums[kWeight], sums[kOwn], sums + kTargets);
+    return free_loss(data_.problem, data_.mean, sums[kWeight], sums[kOwn], sums + kTargets);
   }
   double medians(const OutputPart& part);
   double absolute(const OutputPart& part, double limit);
