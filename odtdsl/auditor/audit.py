@@ -22,7 +22,7 @@ from odtdsl.auditor.row_counts import row_counts
 from odtdsl.auditor.rows import AuditRows, NoValue
 from odtdsl.auditor.skeleton import diagram_form, tree_form
 from odtdsl.auditor.targets import AuditPart
-from odtdsl.auditor.values import holds, instances, number, threshold_feature
+from odtdsl.auditor.values import Number, holds, instances, number, threshold_feature
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.printing import printable
 from odtdsl.datasets.dataset import Dataset
@@ -199,25 +199,27 @@ def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> AuditLine:
     try:
         kept = all(holds(rule.condition, instance) for instance in over)
         line = replace(line, holds=kept, note=left_out(rule.condition, here))
-        sides = [side for one in over if (side := _sides(rule.condition, one)) is not None]
+        sides = [side for one in over if (side := _numbers(rule.condition, one)) is not None]
         if rule.scope is Scope.MODEL:
             line = replace(line, rows=row_counts(rule.condition, here))
         if len(sides) < len(over):
             return line
-        if rule.scope is Scope.MODEL and (note := _vacuous(rule.condition, here)):
+        if rule.scope is Scope.MODEL and (note := _vacuous(sides[0])):
             return replace(line, note=note)
     except NoValue as reason:
         # Rules are enforced on training rows; on others what has no value is not known to hold.
         return replace(
             line, note=f"no value: {reason}", holds=False if here.rows.training else None
         )
-    at = min(range(len(sides)), key=lambda place: sides[place][2])
-    value, bound, slack = sides[at]
+    assert isinstance(rule.condition, Compare), "only these have sides"
+    slacks = [_slack(rule.condition, *side) for side in sides]
+    at = min(range(len(sides)), key=slacks.__getitem__)
+    value, bound = map(plain, sides[at])
     return replace(
         line,
         value=value,
         bound=bound,
-        slack=slack,
+        slack=slacks[at],
         rows=row_counts(rule.condition, over[at]),
         days=_of_days(rule.condition, here),
     )
@@ -237,29 +239,31 @@ def _of_days(condition: Condition, here: TreeOn | DiagramOn) -> bool:
     return asked and other and any(name in here.rows.problem.data.days for name in named)
 
 
-def _sides(condition: Condition, place: Place) -> tuple[Fraction, Fraction, Fraction] | None:
-    """Left side, right side and slack of a comparison; None for other conditions."""
+def _numbers(condition: Condition, place: Place) -> tuple[Number, Number] | None:
+    """Both sides of a comparison; None for other conditions."""
     if not isinstance(condition, Compare):
         return None
     if isinstance(condition.left, Count) or isinstance(condition.right, Count):
         return None  # of outputs at their bounds no number is the count
-    left, right = plain(number(condition.left, place)), plain(number(condition.right, place))
+    return number(condition.left, place), number(condition.right, place)
+
+
+def _slack(condition: Compare, left: Number, right: Number) -> Fraction:
+    """By how much the sides of a comparison keep it."""
+    more = plain(right) - plain(left)
     match condition.op:
         case "<=" | "<":
-            return left, right, right - left
+            return more
         case ">=" | ">":
-            return left, right, left - right
+            return -more
         case "=":
-            return left, right, -abs(left - right)
+            return -abs(more)
         case _:
-            return left, right, abs(left - right)
+            return abs(more)
 
 
-def _vacuous(condition: Condition, place: Place) -> str:
+def _vacuous(sides: tuple[Number, Number]) -> str:
     """The note on a comparison of a share of nothing; empty where there is something."""
-    if not isinstance(condition, Compare):
-        return ""
-    sides = (number(condition.left, place), number(condition.right, place))
     empty = (side.empty for side in sides if isinstance(side, Share) and side.under == 0)
     return next((f"vacuous: {one}" for one in empty), "")
 
