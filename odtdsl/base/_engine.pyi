@@ -167,7 +167,7 @@ class ClassAnswer:
     @property
     def by_first(self) -> list[float]:
         """
-        Of numbers, per feature: no tree that tests it first loses less. Empty: not told.
+        Of numbers, per cut: no tree that splits there first loses less. Empty: not told.
         """
 
 class RuledAnswer:
@@ -218,7 +218,7 @@ class RuledAnswer:
     @property
     def by_first(self) -> list[float]:
         """
-        Of numbers, per feature: no tree that tests it first loses less. Empty: not told.
+        Of numbers, per cut: no tree that splits there first loses less. Empty: not told.
         """
 
 class NumberAnswer:
@@ -269,7 +269,7 @@ class NumberAnswer:
     @property
     def by_first(self) -> list[float]:
         """
-        Of numbers, per feature: no tree that tests it first loses less. Empty: not told.
+        Of numbers, per cut: no tree that splits there first loses less. Empty: not told.
         """
 
 class LayeredAnswer:
@@ -769,8 +769,8 @@ def solve_numbers(
 ) -> NumberAnswer:
     """
     One number without rules on outputs or on the whole tree is solved by scans, unless
-    `vectors`; all else by the search for vectors. by_first: per feature, what no tree that
-    tests it first loses less than; empty: unknown.
+    `vectors`; all else by the search for vectors. by_first: per cut between ranks, feature
+    by feature, what no tree that splits there first loses less than; empty: unknown.
     """
 
 def finish_numbers(problem: NumberProblem, plan: Plan) -> NumberAnswer:

@@ -144,8 +144,8 @@ void bind_numbers(nb::module_& m) {
         "start"_a = nb::none(), "upper_bound"_a = nb::none(), "progress"_a = nb::none(),
         "by_first"_a = std::vector<double>(), "vectors"_a = false,
         "One number without rules on outputs or on the whole tree is solved by scans, unless\n"
-        "`vectors`; all else by the search for vectors. by_first: per feature, what no tree that\n"
-        "tests it first loses less than; empty: unknown.");
+        "`vectors`; all else by the search for vectors. by_first: per cut between ranks, feature\n"
+        "by feature, what no tree that splits there first loses less than; empty: unknown.");
   m.def(
       "finish_numbers",
       [](const odt::NumberProblem& p, const odt::Plan& plan) {

@@ -158,7 +158,7 @@ void bind_answer(nb::module_& m, const char* name) {
               "Under rules, if they were asked for: of each clause on whole trees, over `scale`.")
       .def_ro("scale", &Made::scale)
       .def_ro("by_first", &Made::by_first,
-              "Of numbers, per feature: no tree that tests it first loses less. Empty: not told.");
+              "Of numbers, per cut: no tree that splits there first loses less. Empty: not told.");
 }
 
 // The state of a plan, for copies.

@@ -175,8 +175,9 @@ void NumberRepeats::retell(const Plan& plan, int at, const std::vector<std::uint
 
 void NumberRepeats::spread(std::vector<double>& by_first) const {
   if (by_first.empty()) return;
-  for (const Repeat& one : repeats_)
-    by_first[one.cut.feature] = std::min(by_first[one.cut.feature], by_first[one.first.feature]);
+  const std::vector<std::size_t> first = first_cuts(problem_.base);
+  const auto place = [&](Cut cut) { return first[cut.feature] + cut.bound - 1; };
+  for (const Repeat& one : repeats_) by_first[place(one.cut)] = by_first[place(one.first)];
 }
 
 }  // namespace odt

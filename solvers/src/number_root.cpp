@@ -201,10 +201,17 @@ NumberResult finished(const NumberProblem& problem, const Plan& plan) {
   return result;
 }
 
+std::vector<std::size_t> first_cuts(const Problem& base) {
+  std::vector<std::size_t> first(1, 0);
+  for (std::size_t f = 0; f < base.features; ++f)
+    first.push_back(first.back() + (base.distinct[f] > 0 ? base.distinct[f] - 1 : 0));
+  return first;
+}
+
 NumberResult solve_numbers(const NumberProblem& problem, const NumberOptions& options) {
   check(problem);
-  demand(options.by_first.empty() || options.by_first.size() == problem.base.features,
-         "by_first needs one entry per feature");
+  demand(options.by_first.empty() || options.by_first.size() == first_cuts(problem.base).back(),
+         "by_first needs one entry per cut");
   Options limits;
   limits.time_limit = options.time_limit;
   limits.work_limit = options.work_limit;

@@ -8,8 +8,8 @@ namespace odt {
 // ---- what is compared, and what no tree gets rid of again
 
 OutputFronts::OutputFronts(const OutputRows& data, OutputLane& lane, Control& control,
-                           std::size_t memory, double tolerance, std::vector<double> by_first,
-                           Found found)
+                           std::size_t memory, double tolerance,
+                           const std::vector<double>& by_first, Found found)
     : data_(data),
       rules_(data.rules()),
       model_(data.problem.model),
@@ -18,7 +18,6 @@ OutputFronts::OutputFronts(const OutputRows& data, OutputLane& lane, Control& co
       leaf_rows_(data.leaf_rows),
       memory_(memory),
       tolerance_(tolerance),
-      by_first_(std::move(by_first)),
       found_(std::move(found)),
       parts_(data.problem),
       check_(data.problem.base, data.rules()),
@@ -26,6 +25,7 @@ OutputFronts::OutputFronts(const OutputRows& data, OutputLane& lane, Control& co
       side_(data.problem.base.rows),
       values_(model_.components),
       triples_(data, lane.pairs()) {
+  keep_by_first(by_first);
   if (!model_.monotone.empty())
     monotone_ = std::make_unique<Monotone>(model_.monotone, model_.space, data.problem.base.rows,
                                            predicted_, data.targets);
@@ -72,6 +72,19 @@ OutputFronts::OutputFronts(const OutputRows& data, OutputLane& lane, Control& co
   }
   for (std::size_t k = 0; k < n; ++k)
     if (compared[k]) order_.components.push_back(k);
+}
+
+// What is known of trees by their first cuts.
+void OutputFronts::keep_by_first(const std::vector<double>& by_cut) {
+  if (by_cut.empty()) return;
+  const Problem& base = data_.problem.base;
+  const std::vector<std::size_t> first = first_cuts(base);
+  by_first_.assign(base.features, kUnbounded);
+  for (std::size_t f = 0; f < base.features; ++f)
+    for (std::size_t k = first[f]; k < first[f + 1]; ++k)
+      by_first_[f] = std::min(by_first_[f], by_cut[k]);
+  for (const OutputPairs::Column& one : lane_.pairs().columns())
+    by_column_.push_back(by_cut[first[one.feature] + one.bound - 1]);
 }
 
 // Measures that are told from sums over pairs of cuts, and the bounds on them that hold alone.

@@ -340,16 +340,19 @@ void OutputFronts::tell_shapes(const OutputNode& node, const OutputAsk& ask) {
     }
   }
   const std::vector<OutputTriples::Shapes> shapes = triples_.shapes(heavy, ask.state, control_);
-  by_column_.assign(columns.size(), kUnbounded);
-  for (std::size_t c = 0; c < columns.size(); ++c)
+  by_column_.resize(columns.size(), -kUnbounded);
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    double of_column = kUnbounded;
     for (int l = 1; l <= 4; ++l)
       for (int r = 1; r <= 4; ++r) {
         const double least = shapes[c][static_cast<std::size_t>(l)][static_cast<std::size_t>(r)];
-        bool open = least < by_column_[c];
+        bool open = least < of_column;
         for (std::size_t t = 0; t < asked.size() && open; ++t)
           open = !(toll_of(asked[t], columns[c], weight[t][c], ask.state, l, r) > most(asked[t]));
-        if (open) by_column_[c] = least;
+        if (open) of_column = least;
       }
+    by_column_[c] = std::max(by_column_[c], of_column);
+  }
   // Cuts come in the order of these.
   std::vector<double> by_first(data_.problem.base.features, kUnbounded);
   for (std::size_t c = 0; c < columns.size(); ++c)

@@ -8,6 +8,7 @@
 // rows of the trees that are left.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "odt/outputs_fronts.hpp"
 
@@ -286,7 +287,7 @@ void OutputFronts::by_tables(const OutputNode& node, const OutputAsk& ask, doubl
                              NumberFront& front) {
   const bool measured = !model_.measures.empty();
   const std::uint64_t inside = pairs_inside(node);
-  if (ask.level == 0 && by_column_.empty()) tell_shapes(node, ask);
+  if (ask.level == 0 && !std::exchange(shaped_, true)) tell_shapes(node, ask);
   OutputFrontier frontier(data_, node, ask, ask.level == 0 ? by_first_ : std::vector<double>{});
   OutputFrontier::Span span;
   std::vector<RootCut> waiting, open;

@@ -137,7 +137,7 @@ void OutputRoot::branch(const OutputAsk& ask) {
 void OutputRoot::by_fronts(const OutputAsk& ask) {
   std::vector<double> by_first = o_.by_first;
   for (double& least : by_first) least -= root_.sums[kFloor] + 8 * tolerance_;
-  OutputFronts fronts(data_, *lanes_[0], control_, memory(), tolerance_, std::move(by_first),
+  OutputFronts fronts(data_, *lanes_[0], control_, memory(), tolerance_, by_first,
                       [this](double value, const Plan& plan) {
                         if (!goal()) return accept(value, plan);
                         value_ = value;

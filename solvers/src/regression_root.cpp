@@ -93,21 +93,14 @@ void RegressionRoot::at_once(Shape shape) {
   tell_by_first(found);
 }
 
-// Of features all of whose cuts part the points.
 void RegressionRoot::tell_by_first(const ThreeLevels& found) {
-  std::vector<std::size_t> cuts(p_.base.features, 0);
-  for (std::size_t c = 0; c < data_.bound.size(); ++c)
-    for (std::uint32_t bound : data_.bound[c])
-      cuts[data_.feature[c]] += bound < p_.base.distinct[data_.feature[c]];
-  result_.by_first.assign(p_.base.features, kNever);
+  const std::vector<std::size_t> first = first_cuts(p_.base);
+  result_.by_first.assign(first.back(), -kNever);
   for (std::size_t k = 0; k < found.by_first.size(); ++k) {
-    const std::size_t f = static_cast<std::size_t>(view_.feature(data_, k));
-    double& least = result_.by_first[f];
-    least = std::min(least, found.by_first[k] - 8 * data_.tolerance + data_.offset);
-    --cuts[f];
+    const std::uint32_t bound = view_.bound(data_, k, 1);
+    result_.by_first[first[static_cast<std::size_t>(view_.feature(data_, k))] + bound - 1] =
+        found.by_first[k] - 8 * data_.tolerance + data_.offset;
   }
-  for (std::size_t f = 0; f < cuts.size(); ++f)
-    if (cuts[f] > 0) result_.by_first[f] = -kNever;
 }
 
 void RegressionRoot::stage(Shape shape, bool last) {

@@ -18,10 +18,16 @@ namespace {
 class RepeatsOracle {
  public:
   explicit RepeatsOracle(const NumberProblem& p) : p_(p) {}
-  // Of those that test `first` first, or of all (-1).
-  double best(int first = -1) {
-    const int leaves = p_.base.leaves > 0 ? p_.base.leaves : 1 << p_.base.depth;
-    return best((1u << p_.base.rows) - 1, 0, leaves, 0, first);
+  double best() { return best(all(), 0, most_leaves(), 0); }
+  // Of those that begin with a cut of a feature.
+  double best(std::size_t f, std::uint32_t bound) {
+    const unsigned left = below(f, bound);
+    const int next = p_.rules.after(0, f);
+    double value = kUnbounded;
+    for (int l = 1; l < most_leaves() && next >= 0 && left != 0 && left != all(); ++l)
+      value = std::min(value, best(left, 1, l, next) +
+                                  best(all() & ~left, 1, most_leaves() - l, next));
+    return value;
   }
   double leaf(unsigned rows) const {
     double weight = 0, sum = 0, squares = 0;
@@ -56,14 +62,16 @@ class RepeatsOracle {
   bool stands(std::size_t f, std::uint32_t low, std::uint32_t high, std::size_t level) const {
     return p_.base.gap_open(f, low, high) && p_.rules.open(f, low, high, level);
   }
-  double best(unsigned rows, std::size_t level, int leaves, int state, int first) {
-    const auto key = std::make_tuple(rows, level, leaves, state, first);
+  unsigned all() const { return (1u << p_.base.rows) - 1; }
+  int most_leaves() const { return p_.base.leaves > 0 ? p_.base.leaves : 1 << p_.base.depth; }
+  double best(unsigned rows, std::size_t level, int leaves, int state) {
+    const auto key = std::make_tuple(rows, level, leaves, state);
     if (const auto at = known_.find(key); at != known_.end()) return at->second;
-    double value = first < 0 ? leaf(rows) : kUnbounded;
+    double value = leaf(rows);
     const bool splits = static_cast<int>(level) < p_.base.depth && leaves > 1;
     for (std::size_t f = 0; f < p_.base.features && splits; ++f) {
       const int next = p_.rules.after(state, f);
-      if (next < 0 || (first >= 0 && f != static_cast<std::size_t>(first))) continue;
+      if (next < 0) continue;
       std::map<std::uint32_t, unsigned> of;  // a rank's rows
       for (std::size_t i = 0; i < p_.base.rows; ++i)
         if (rows >> i & 1) of[p_.base.ranks(f)[i]] |= 1u << i;
@@ -72,15 +80,15 @@ class RepeatsOracle {
         left |= low->second;
         if (!stands(f, low->first, high->first, level)) continue;
         for (int l = 1; l < leaves; ++l)
-          value = std::min(value, best(left, level + 1, l, next, -1) +
-                                      best(rows & ~left, level + 1, leaves - l, next, -1));
+          value = std::min(value, best(left, level + 1, l, next) +
+                                      best(rows & ~left, level + 1, leaves - l, next));
       }
     }
     return known_[key] = value;
   }
 
   const NumberProblem& p_;
-  std::map<std::tuple<unsigned, std::size_t, int, int, int>, double> known_;
+  std::map<std::tuple<unsigned, std::size_t, int, int>, double> known_;
 };
 
 // A path has so much to spend on columns; where levels or missing cells are asked about, no state
@@ -194,8 +202,10 @@ CASE(repeated_cuts_against_all_trees) {
     CHECK(found.status == Status::optimal);
     CHECK(std::fabs(found.value - value) < 1e-8);
     CHECK(std::fabs(oracle.lost(found.tree, 0, all, 0, 0) - value) < 1e-8);
-    for (std::size_t f = 0; f < found.by_first.size(); ++f)
-      CHECK(found.by_first[f] <= oracle.best(static_cast<int>(f)) + 1e-8);
+    const std::vector<std::size_t> first = first_cuts(p.base);
+    for (std::size_t f = 0; f < p.base.features && !found.by_first.empty(); ++f)
+      for (std::uint32_t bound = 1; bound < p.base.distinct[f]; ++bound)
+        CHECK(found.by_first[first[f] + bound - 1] <= oracle.best(f, bound) + 1e-8);
     o.start = some_tree(random, p, oracle);
     if (o.start.empty()) continue;
     ++started;

@@ -40,6 +40,9 @@ struct NumberProblem {
   bool sized() const { return leaf_rows > 1 || rules.asks_sums(); }
 };
 
+// Per feature, how many cuts between ranks those before it have; then how many all have.
+std::vector<std::size_t> first_cuts(const Problem& base);
+
 struct RealIncumbent {
   double seconds;
   double value;
@@ -63,7 +66,8 @@ struct NumberOptions {
   Tree start;
   std::function<void(const RealIncumbent&, const Found&)> progress;
   std::function<bool()> interrupted;
-  // Per feature: no tree whose first split tests it loses less, whatever the rules. Empty: unknown.
+  // Per cut between ranks of a feature, in the order of `first_cuts`: no tree whose first split
+  // stands there loses less, whatever the rules. Empty: unknown.
   std::vector<double> by_first;
   bool vectors = false;  // the search for vectors, also where scans would do
 };
@@ -77,7 +81,7 @@ struct NumberResult {
   std::vector<RealIncumbent> timeline;
   double seconds = 0;
   std::uint64_t work = 0;  // what was polled
-  // Per feature: no tree whose first split tests it loses less. Empty: not told.
+  // As in the options. Empty: not told.
   std::vector<double> by_first;
 };
 

@@ -17,8 +17,7 @@ class NumberRepeats {
   NumberProblem without() const;
   // A tree of the problem, with earlier cuts in the place of these.
   Tree retold(const Tree& tree) const;
-  // Adds to what trees lose at least by their first feature, told without these cuts, what they
-  // lose with them.
+  // What trees lose at least by their first cut, told without these cuts, with them.
   void spread(std::vector<double>& by_first) const;
 
  private:

@@ -34,10 +34,10 @@ using NumberFront = FrontOf<NumberEntry, &NumberEntry::value>;
 class OutputFronts {
  public:
   // `found` hears of every better tree: its value (of the goal, where there is one), and it.
-  // `by_first`: per feature, what trees lose at least above the floor that test it first; or none.
+  // `by_first`: per cut, what trees lose at least above the floor that begin with it; or none.
   using Found = std::function<void(double value, const Plan&)>;
   OutputFronts(const OutputRows& data, OutputLane& lane, Control& control, std::size_t memory,
-               double tolerance, std::vector<double> by_first, Found found);
+               double tolerance, const std::vector<double>& by_first, Found found);
 
   // All trees of a value below `budget` that are better than the best known one.
   void search(const OutputNode& root, const OutputAsk& ask, double budget);
@@ -119,6 +119,7 @@ class OutputFronts {
   bool offer(const OutputAsk& ask, NumberEntry e, const double* values, NumberFront& front,
              const Split* split, int left, int right);
   bool within(std::uint64_t facts, const double* values) const;
+  void keep_by_first(const std::vector<double>& by_cut);
   void round_measures();
   bool nearly_holds(std::uint64_t facts, const double* values) const;
   void consider(const NumberEntry& e, const double* values, const Split* split, int left,
@@ -226,7 +227,9 @@ class OutputFronts {
   Control& control_;
   std::size_t leaf_rows_, memory_, bytes_ = 0;
   double tolerance_;
-  std::vector<double> by_first_;
+  std::vector<double> by_first_;   // per feature, what trees lose at least that test it first
+  std::vector<double> by_column_;  // the same per column of the pairs
+  bool shaped_ = false;            // whether shapes that may keep bounds on costs have told of them
   Found found_;
   NumberParts parts_;
   RuleCheck check_;
@@ -273,7 +276,6 @@ class OutputFronts {
   };
   std::vector<ByFirst> mixes_;
   OutputTriples triples_;
-  std::vector<double> by_column_;  // what trees lose at least whose shape may keep bounds on costs
   std::size_t spread_ = 0;         // cuts that mixes have left out since first columns were told
   std::vector<double> told_measures_;
 };
