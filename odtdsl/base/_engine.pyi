@@ -826,9 +826,6 @@ class RupAnswer:
         Deletions passed over: units, clauses that imply a literal now, clauses not there.
         """
 
-    @property
-    def propagations(self) -> int: ...
-
 def check_rup(
     formula: NDArray[numpy.int32], proof: bytes, interrupted: Callable[[], bool] | None = None
 ) -> RupAnswer:

@@ -47,8 +47,7 @@ void bind_rup(nb::module_& module) {
       .def_ro("lemmas", &RupAnswer::lemmas)
       .def_ro("deletions", &RupAnswer::deletions)
       .def_ro("kept", &RupAnswer::kept,
-              "Deletions passed over: units, clauses that imply a literal now, clauses not there.")
-      .def_ro("propagations", &RupAnswer::propagations);
+              "Deletions passed over: units, clauses that imply a literal now, clauses not there.");
   module.def("check_rup", &check, "formula"_a, "proof"_a, "interrupted"_a = nb::none(),
              "Check a refutation by unit propagation, with deletions.\n\n"
              "formula: int32, literals, each clause ended by 0.\n"

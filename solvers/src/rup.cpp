@@ -212,7 +212,6 @@ class Checker {
   // False on a conflict, and where it was stopped.
   bool propagate() {
     while (next_ < trail_.size()) {
-      ++result.propagations;
       poll();
       if (stopped || !visit(trail_[next_++] ^ 1)) return false;
     }

@@ -64,7 +64,6 @@ class Anytime {
   // A tree to go on from, if it is better than the own one.
   void adopt(const Plan& plan);
   const Grown::Ptr& best() const { return best_; }
-  Loss best_value() const { return best_value_; }
 
  protected:
   enum class Impurity { gini, entropy };

@@ -243,7 +243,6 @@ class OutputFronts {
   std::vector<ArenaNode> steps_;
   std::unique_ptr<Monotone> monotone_;  // none without such rules
   std::vector<double> predicted_;       // [leaf * targets + target], where there are
-  std::vector<double> predicting_;
   std::unordered_map<std::string, int> contexts_;
   RowCache<Key, Known> known_;
   struct Level {

@@ -30,7 +30,6 @@ struct RupResult {
   std::uint64_t deletions = 0;  // clauses that were taken away
   std::uint64_t kept =
       0;  // deletions passed over: units, clauses that imply a literal now, clauses not there
-  std::uint64_t propagations = 0;
 };
 
 // `formula`: literals, each clause ended by 0. `proof`: lines as "1 -2 0" and "d 1 -2 0"; lines
