@@ -31,6 +31,14 @@ def told(tmp_path: Path, *lines: str) -> list[str]:
             ["target ill", "tree depth <= 2", "minimize errors thn leaves", "drop agee"],
             ["S", "N103"],
         ),
+        # statements that can be parsed, but hold a word or number that means nothing
+        (
+            [*GOOD, "rule a: forall leafs: size >= 5", "rule b: forall leaf: sise >= 5"],
+            ["S013", "N201"],
+        ),
+        ([*GOOD, "rule a: forall leafs: size >= 5", "rule b: leaves >="], ["S013", "S003"]),
+        (["target ill: binary", *GOOD[1:], "rule b: leaves >="], ["S", "S003"]),
+        (["target ill {age, sex} by reward", *GOOD[1:], "group a = age >"], ["S", "S003"]),
         # what a broken statement may have said counts as said
         ([*GOOD, "group old = age >> 30", "rule a: errors(old) <= 3"], ["S"]),
         ([*GOOD, "let bound == 3", "rule a: errors <= bound"], ["S"]),

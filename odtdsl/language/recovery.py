@@ -76,8 +76,13 @@ def readable(source: Source) -> tuple[tuple[ast.Statement, ...], tuple[Span, ...
         outcome = _attempt(source, start, end)
         if isinstance(outcome, Failure) or deepest(outcome) > MAX_DEPTH:
             broken.append(Span(start=start, end=end))
+            continue
+        builder = Builder(source, start)
+        found = builder.statements(outcome)
+        if builder.diagnostics:  # read, but with a word or number that means nothing
+            broken.append(Span(start=start, end=end))
         else:
-            statements.extend(Builder(source, start).statements(outcome))
+            statements.extend(found)
     return tuple(statements), tuple(broken)
 
 
