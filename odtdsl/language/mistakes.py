@@ -121,7 +121,7 @@ def _rule_head(f: Failure) -> Diagnostic | None:
         return f.error(
             "S015",
             "a colon is missing after `forall` and its scope",
-            f"write `forall {f.last.text}:`",
+            f"write `forall {SCOPES_BY_WORD.get(f.last.text, f.last.text)}:`",
             span=_behind(f),
         )
     if len(said) != 2 or f.expected != {"COLON"}:
