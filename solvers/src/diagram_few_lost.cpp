@@ -27,14 +27,16 @@ bool few_have_lanes() {
 
 FewLost::FewLost(const LayeredProblem& p) {
   constexpr std::uint8_t kMostCuts = 253;
+  constexpr Loss kMostOfARow = 1 << 20;
   std::size_t blocks = (p.features + kLanes - 1) / kLanes;
   if (blocks > 4) blocks = std::max<std::size_t>(blocks, 8);  // as there are searches of
   if (p.labels != 2 || blocks == 0 || blocks > 8 || p.rows >= kRows || !few_have_lanes()) return;
   for (std::size_t r = 0; r < p.rows; ++r) {
-    const Loss first = p.loss[2 * r], second = p.loss[2 * r + 1];
-    if (std::min(first, second) != 0) return;
-    loss_[r] = static_cast<std::uint8_t>(std::min(std::max(first, second), kMost + 1));
-    if (loss_[r] > 0) (first > 0 ? second_ : first_)[r / 64] |= std::uint64_t{1} << (r % 64);
+    const Loss first = p.loss[2 * r], second = p.loss[2 * r + 1], loss = std::max(first, second);
+    if (std::min(first, second) != 0 || loss > kMostOfARow) return;
+    label_[r] = first > 0;
+    loss_[r] = static_cast<int>(loss);
+    if (loss > 0) lose_[r / 64] |= std::uint64_t{1} << (r % 64);
   }
   rows_ = p.rows;
   block_.resize(rows_ * blocks);
@@ -58,14 +60,12 @@ FewLost::FewLost(const LayeredProblem& p) {
       o.row[i] = order[i];
       o.cuts[i] = before;
     }
-    for (std::size_t i = 0; i < rows_; ++i)
-      for (const std::size_t second : {0, 1}) {
-        const std::size_t r = o.row[i], at = f % kLanes;
-        if (!((second ? second_ : first_)[r / 64] >> (r % 64) & 1)) continue;
-        std::uint8_t* lanes = block_[r * blocks + f / kLanes].of[second];
-        lanes[at + (second ? kLanes : 0)] = o.cuts[i];
-        lanes[at + (second ? 0 : kLanes)] = static_cast<std::uint8_t>(255 - o.cuts[i]);
-      }
+    for (std::size_t i = 0; i < rows_; ++i) {
+      const std::size_t r = o.row[i], second = label_[r];
+      std::uint8_t* lanes = block_[r * blocks + f / kLanes].of[second] + f % kLanes;
+      lanes[second ? kLanes : 0] = o.cuts[i];
+      lanes[second ? 0 : kLanes] = static_cast<std::uint8_t>(255 - o.cuts[i]);
+    }
   }
   // Features that fill up a vector: no row of one label lies before one of the other.
   for (std::size_t f = p.features; f < blocks * kLanes; ++f)
@@ -79,7 +79,7 @@ FewLost::FewLost(const LayeredProblem& p) {
 
 FewLost::Bits FewLost::asked(const std::uint64_t* bits, std::size_t words) const {
   Bits rows = {};
-  for (std::size_t w = 0; w < words; ++w) rows[w] = bits[w] & (first_[w] | second_[w]);
+  for (std::size_t w = 0; w < words; ++w) rows[w] = bits[w] & lose_[w];
   return rows;
 }
 
@@ -109,6 +109,7 @@ ODT_FEW_TARGET FewLost::Bits FewLost::placed(const Bits& rows, std::size_t f) co
 // At most E lost, and so many blocks of features.
 template <int E, int B>
 struct FewSearch {
+  static constexpr bool kInRegisters = B * (E + 1) <= 4;
   static constexpr int kBeyond[] = {0, 256};  // before the first cut, and behind the last one
 
   const FewLost& few;
@@ -124,18 +125,26 @@ struct FewSearch {
 
   ODT_FEW_TARGET void add(std::size_t r) {
     ++looked;
-    for (int times = few.loss_[r]; times > 0; --times)
-      for (int b = 0; b < B; ++b)
-        for (int k = 0; k < 2; ++k) {
-          __m256i lanes = _mm256_load_si256(
-              reinterpret_cast<const __m256i*>(few.block_[r * B + b].of[k]));
-          for (int i = 0; i <= E; ++i) {
-            __m256i& one = furthest[k][i][b];
-            const __m256i less = _mm256_min_epu8(one, lanes);
-            one = _mm256_max_epu8(one, lanes);
-            lanes = less;
-          }
-        }
+    for (int times = std::min(few.loss_[r], E + 1); times > 0; --times)
+      if (kInRegisters) {  // as quick as to ask for the label
+        add_to(r, 0);
+        add_to(r, 1);
+      } else {
+        add_to(r, few.label_[r]);
+      }
+  }
+
+  ODT_FEW_TARGET void add_to(std::size_t r, std::size_t label) {
+    for (int b = 0; b < B; ++b) {
+      __m256i lanes = _mm256_load_si256(
+          reinterpret_cast<const __m256i*>(few.block_[r * B + b].of[label]));
+      for (int i = 0; i <= E; ++i) {
+        __m256i& one = furthest[label][i][b];
+        const __m256i less = _mm256_min_epu8(one, lanes);
+        one = _mm256_max_epu8(one, lanes);
+        lanes = less;
+      }
+    }
   }
 
   // Whether the rows so far lose more than `Lost` with any cut.
@@ -175,6 +184,7 @@ struct FewSearch {
   // cut of their own. From its first row on (`Up`), or from its last one back.
   struct Reach {
     int row[E + 1];
+    int right = 0;  // rows that end right, if these end
     Reach(bool up) { std::fill_n(row, E + 1, kBeyond[up]); }
   };
 
@@ -215,7 +225,8 @@ struct FewSearch {
       const std::size_t w = Up ? i : FewLost::kWords - 1 - i;
       for (std::uint64_t bits = placed[w]; bits;) {
         const std::size_t at = 64 * w + take_next<Up>(bits), r = order.row[at];
-        of[few.second_[r / 64] >> (r % 64) & 1] += few.loss_[r];
+        of[few.label_[r]] += few.loss_[r];
+        reach.right = std::max(of[0], of[1]);
         for (; std::min(of[0], of[1]) > lost; ++lost) {
           if (lost > most) return reach;
           reach.row[lost] = order.cuts[at];
@@ -250,18 +261,30 @@ struct FewSearch {
     return std::min(best, lost);
   }
 
-  int pair(bool chain, int best) {
+  int pair(int best) {
     for (std::size_t f = 0; f < few.order_.size() && best > 0; ++f) {
       const FewLost::Order& order = few.order_[f];
       const FewLost::Bits placed = few.placed(rows, f);
-      if (!chain) {
-        best = meet<false>(order, placed, with_a_cut<true>(order, placed, best - 1), best);
-        continue;
-      }
-      best = meet<false>(order, placed, that_end<true>(order, placed, best - 1), best);
-      if (best > 0) best = meet<true>(order, placed, that_end<false>(order, placed, best - 1), best);
+      best = meet<false>(order, placed, with_a_cut<true>(order, placed, best - 1), best);
     }
     return best;
+  }
+
+  int chain(Loss all, int best) {
+    for (std::size_t f = 0; f < few.order_.size() && best > 0; ++f) {
+      const FewLost::Order& order = few.order_[f];
+      const FewLost::Bits placed = few.placed(rows, f);
+      best = ended<true>(order, placed, all, best);
+      if (best > 0) best = ended<false>(order, placed, all, best);
+    }
+    return best;
+  }
+
+  // A row that ends right takes at most what it can lose away, one that ends wrong nothing.
+  template <bool Up>
+  int ended(const FewLost::Order& order, const FewLost::Bits& placed, Loss all, int best) {
+    const Reach reach = that_end<Up>(order, placed, best - 1);
+    return all - reach.right < best ? meet<!Up>(order, placed, reach, best) : best;
   }
 };
 
@@ -296,12 +319,23 @@ Loss FewLost::stump(const std::uint64_t* bits, std::size_t words, Loss budget) c
   });
 }
 
-Loss FewLost::pair(const std::uint64_t* bits, std::size_t words, bool chain, Loss budget,
+Loss FewLost::pair(const std::uint64_t* bits, std::size_t words, Loss budget,
                    std::uint64_t& looked) const {
   if (budget < 0) return 0;
   return ask_few(blocks_, budget, [&](auto most, auto blocks) {
     FewSearch<most, blocks> search{*this, asked(bits, words)};
-    const int best = search.pair(chain, most + 1);
+    const int best = search.pair(most + 1);
+    looked += search.looked;
+    return best;
+  });
+}
+
+Loss FewLost::chain(const std::uint64_t* bits, std::size_t words, Loss all, Loss budget,
+                    std::uint64_t& looked) const {
+  if (budget < 0) return 0;
+  return ask_few(blocks_, budget, [&](auto most, auto blocks) {
+    FewSearch<most, blocks> search{*this, asked(bits, words)};
+    const int best = search.chain(all, most + 1);
     looked += search.looked;
     return best;
   });
@@ -310,7 +344,8 @@ Loss FewLost::pair(const std::uint64_t* bits, std::size_t words, bool chain, Los
 #else
 
 Loss FewLost::stump(const std::uint64_t*, std::size_t, Loss) const { return 0; }
-Loss FewLost::pair(const std::uint64_t*, std::size_t, bool, Loss, std::uint64_t&) const {
+Loss FewLost::pair(const std::uint64_t*, std::size_t, Loss, std::uint64_t&) const { return 0; }
+Loss FewLost::chain(const std::uint64_t*, std::size_t, Loss, Loss, std::uint64_t&) const {
   return 0;
 }
 

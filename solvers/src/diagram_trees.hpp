@@ -239,13 +239,12 @@ class ShapeTrees {
     }
     if (!quick)
       if (const Loss least = refuted_[i].least(s.word, budget); least > budget) return least;
-    if (quick)
-      return std::min(budget + 1, few     ? table_.few.stump(s.word, W, budget)
-                                  : pairs ? pairs_.stump(table_.pairs, s.word, W)
-                                          : table_.lanes.least(s.word, W, stumps_));
+    if (quick) return std::min(budget + 1, one_cut(s, budget));
     const bool two = i + 2 == shape_.size();
     const Loss found =
-        two && few ? table_.few.pair(s.word, W, narrows(i), budget, few_looked_)
+        two && few && narrows(i)
+            ? table_.few.chain(s.word, W, one_cut(s, kInfinite), budget, few_looked_)
+        : two && few   ? table_.few.pair(s.word, W, budget, few_looked_)
         : two && pairs ? pairs_.pair(table_.pairs, s.word, W, narrows(i), budget)
         : two && !narrows(i) && table_.lanes.has_pairs()
             ? table_.lanes.pair(s.word, W, budget, stumps_)
@@ -255,6 +254,15 @@ class ShapeTrees {
     known_[i]->keep(s, found, found <= budget);
     if (found > budget) refuted_[i].keep(s.word, found);
     return found;
+  }
+
+  // What the rows lose at least with one cut: exact where it is at most `budget`, and where there
+  // are sums for all features at once.
+  Loss one_cut(const Set& s, Loss budget) {
+    const bool few = table_.few.takes(budget), sums = table_.pairs.works() || table_.lanes.works();
+    if (few && (budget <= kFewest || !sums)) return table_.few.stump(s.word, W, budget);
+    if (table_.pairs.works()) return pairs_.stump(table_.pairs, s.word, W);
+    return sums ? table_.lanes.least(s.word, W, stumps_) : 0;
   }
 
   Loss trees_of(std::size_t i, const Set& s, Loss budget) {
@@ -378,6 +386,7 @@ class ShapeTrees {
   std::vector<RefutedRows> refuted_;  // by layer
   Loss dearest_ = 0;                  // what a row loses at most
   std::size_t kept_ = 0, most_ = 0, looked_ = 0;
+  static constexpr Loss kFewest = 1;        // above it sums are quicker
   static constexpr Loss kFurther = 8;       // rows that end, of which the layers below tell at once
   static constexpr std::size_t kPairs = 2;  // rows in bytes are as quick as one
   static constexpr std::size_t kWiden = 10;  // cells between two looks, to visits of rows

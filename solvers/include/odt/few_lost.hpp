@@ -29,10 +29,13 @@ class FewLost {
   // is at most `budget`, and else above it.
   Loss stump(const std::uint64_t* bits, std::size_t words, Loss budget) const;
 
-  // The same with a cut, and a cut of each side (`chain`: one side ends). `looked`: rows that were
-  // looked at.
-  Loss pair(const std::uint64_t* bits, std::size_t words, bool chain, Loss budget,
+  // The same with a cut, and a cut of each side. `looked`: rows that were looked at.
+  Loss pair(const std::uint64_t* bits, std::size_t words, Loss budget,
             std::uint64_t& looked) const;
+
+  // The same where one side ends. All rows lose at least `all` with one cut.
+  Loss chain(const std::uint64_t* bits, std::size_t words, Loss all, Loss budget,
+             std::uint64_t& looked) const;
 
  private:
   template <int E, int B>
@@ -58,11 +61,12 @@ class FewLost {
   Bits placed(const Bits& rows, std::size_t feature) const;
 
   std::size_t rows_ = 0, blocks_ = 0;
-  std::vector<Block> block_;                // [row * blocks + block]
-  std::vector<Order> order_;                // by feature
-  // Per row what it loses by the other label, at most kMost + 1.
-  std::array<std::uint8_t, kRows> loss_ = {};
-  Bits first_ = {}, second_ = {};           // the rows that lose by the second label, and by the first
+  std::vector<Block> block_;  // [row * blocks + block]
+  std::vector<Order> order_;  // by feature
+  // Per row the label that it loses nothing by, and what it loses by the other one.
+  std::array<std::uint8_t, kRows> label_ = {};
+  std::array<int, kRows> loss_ = {};
+  Bits lose_ = {};  // the rows that can lose anything
 };
 
 }  // namespace odt
