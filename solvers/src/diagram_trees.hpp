@@ -285,7 +285,8 @@ class ShapeTrees {
 
   // One arc ends, the other leads on.
   Loss chain(std::size_t i, const Set& s, const Held& h, Loss best) {
-    const Loss all = trees(i + 1, s, best - 1 + kFurther * dearest_);
+    const Loss further = table_.few.takes(best - 1) ? kFewFurther : kFurther;
+    const Loss all = trees(i + 1, s, best - 1 + further * dearest_);
     best = std::min(best, all);
     std::vector<PairLanes::Room::Ends> may_end(p_.features, {true, true});
     if (table_.pairs.works())
@@ -387,7 +388,8 @@ class ShapeTrees {
   Loss dearest_ = 0;                  // what a row loses at most
   std::size_t kept_ = 0, most_ = 0, looked_ = 0;
   static constexpr Loss kFewest = 1;        // above it sums are quicker
-  static constexpr Loss kFurther = 8;       // rows that end, of which the layers below tell at once
+  static constexpr Loss kFewFurther = 3;    // rows that end where few are lost, and elsewhere,
+  static constexpr Loss kFurther = 8;       // of which the layers below tell at once
   static constexpr std::size_t kPairs = 2;  // rows in bytes are as quick as one
   static constexpr std::size_t kWiden = 10;  // cells between two looks, to visits of rows
 };
