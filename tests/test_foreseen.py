@@ -241,6 +241,17 @@ def test_a_solver_proves_the_same(rules: str) -> None:
     assert odtdsl.solve(HEAD + rules, frame=FRAME, using="milp").status == "infeasible"
 
 
+def test_a_search_that_a_limit_ends_says_no_less_than_the_warning() -> None:
+    """No tree of two leaves has 30 rows of 40 in each; the limit is over before any search."""
+    frame = {"a": list(range(40)), "y": ["no", "yes"] * 20}
+    rules = "rule s: forall leaf: size >= 30 rule t: leaves >= 2"
+    text = f"data frame target y tree depth <= 3 minimize errors {rules}"
+    assert "R108" in [d.code for d in odtdsl.check(text, frame=frame)]
+    assert odtdsl.solve(text, frame=frame, within=1e-9).status == "infeasible"
+    alone = odtdsl.solve(text, frame=frame, using="cpsat", within=1e-9)
+    assert alone.status == "unknown"
+
+
 def test_the_best_accuracy_is_reached_where_depth_allows() -> None:
     """What is called the best is the best: a tree has it."""
     text = HEAD + NO_AB

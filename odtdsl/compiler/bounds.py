@@ -27,6 +27,7 @@ from odtdsl.problem.ir.forms import (
     Atom,
     Budget,
     Clause,
+    Core,
     Depth,
     Linear,
     Link,
@@ -423,3 +424,14 @@ def _marks(family: Family, admitted: BoolArray) -> IntArray:
     rest = np.minimum(codes, n)  # equality and bins are admitted all or none
     left = 0 if n == 1 else n + 1
     return np.where(codes == LEFT_CODE, left, rest)
+
+
+def plainly_refuted(core: Core) -> bool:
+    """Whether it takes no search to see that no tree keeps a core."""
+    frame = Frame(
+        skeleton=core.skeleton,
+        n_rows=core.n_rows,
+        n_columns=len(core.columns),
+        families=core.families,
+    )
+    return ModelFacts(frame, core.clauses, core.filters).refute() is not None

@@ -26,13 +26,14 @@ from odtdsl.backends.progress import ProgressRelay
 from odtdsl.backends.quotients import linear
 from odtdsl.backends.steps import main_of
 from odtdsl.backends.stopping import Patience
-from odtdsl.base.back_ends import Variant, entry_of
+from odtdsl.base.back_ends import AUTO, Variant, entry_of
 from odtdsl.base.diagnostics.model import Diagnostic, Label, OdtError, error
 from odtdsl.base.interrupts import interruptible
 from odtdsl.base.kept import keeping
 from odtdsl.base.limits import LEAST, counting
 from odtdsl.base.memory import Guard
 from odtdsl.base.methods import method
+from odtdsl.compiler.bounds import plainly_refuted
 from odtdsl.datasets.digest import Fingerprint
 from odtdsl.driver.choice import (
     Choice,
@@ -209,6 +210,10 @@ def solve(
         ended = unused(options) + _late(options.seconds, time.monotonic() - began)
         answer = course.solve(core, limits, given, told)
         answer = replace(answer, timeline=tuple(told.timeline))
+        # What the warnings said before the search is proven, too, but by no back end.
+        free = options.backend == AUTO and ledger is None
+        if answer.status == "unknown" and free and plainly_refuted(core):
+            answer = replace(answer, status="infeasible")
         if (memory.full or patience.over) and not asked():  # nobody asked to stop
             answer = replace(answer, interrupted=False)
         if cluster is not None:

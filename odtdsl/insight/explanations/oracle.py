@@ -21,7 +21,7 @@ from odtdsl.backends.base import (
 from odtdsl.backends.quotients import linear
 from odtdsl.base.back_ends import proves
 from odtdsl.base.source import Span
-from odtdsl.compiler.bounds import Frame, ModelFacts
+from odtdsl.compiler.bounds import plainly_refuted
 from odtdsl.driver.choice import back_end, choose
 from odtdsl.insight.explanations.conflict_sets import Members
 from odtdsl.problem.ir.evaluate import NotEvaluable, violations
@@ -195,7 +195,7 @@ class Oracle:
     def _search(self, core: Core) -> Answer:
         if self.stopped():
             return Answer(feasible=None)
-        if self.proves and _plainly_refuted(core):
+        if self.proves and plainly_refuted(core):
             return Answer(feasible=False)
         self._count()
         end, slice_ = self._deadline(), FIRST_SLICE
@@ -411,14 +411,3 @@ def _over(deadline: float | None) -> bool:
 def _earlier(one: float | None, other: float | None) -> float | None:
     times = [time_ for time_ in (one, other) if time_ is not None]
     return min(times, default=None)
-
-
-def _plainly_refuted(core: Core) -> bool:
-    """Whether it takes no search to see that no tree keeps a core."""
-    frame = Frame(
-        skeleton=core.skeleton,
-        n_rows=core.n_rows,
-        n_columns=len(core.columns),
-        families=core.families,
-    )
-    return ModelFacts(frame, core.clauses, core.filters).refute() is not None
