@@ -382,6 +382,25 @@ def test_trees_that_lose_few_rows_are_bounded() -> None:
     assert sum(seen.values()) > 800 * SCALE
 
 
+def test_many_features_of_few_cuts_lose_as_little_as_all_of_them() -> None:
+    """Cuts of several vectors, of which a node looks at those that part its rows."""
+    seen: Counter[tuple[int, ...]] = Counter()
+    shapes_ = ((1, 2), (1, 1), (1, 2, 2), (1, 1, 1), (1, 2, 1), (1, 1, 2))
+    for seed in range(scaled(300, least=60)):
+        rng = np.random.default_rng(seed)
+        shape, labels = shapes_[seed % len(shapes_)], int(rng.choice(LABELS))
+        rows = int(rng.integers(8, 13)) if len(shape) > 2 else int(rng.choice([20, 70, 140]))
+        ranks, distinct, allowed, losses = drawn(rng, rows, int(rng.integers(20, 60)), 4, labels)
+        least = Shapes(ranks, losses, allowed).trees(shape)
+        table = _engine.RankTable(ranks, distinct, allowed)
+        for below in {10**6, least + 1, least, max(least - 1, 0), 1}:
+            search = _engine.Layered(table, losses)
+            found = search.solve(list(shape), below, NO_LIMITS, bound_only=True)
+            assert found.bound == min(least, below), (seed, shape, below)
+        seen[shape] += 0 < least < losses.sum(axis=0).min()
+    assert min(seen.values()) > 5 * SCALE
+
+
 def test_diagrams_of_a_shape_lose_as_little_as_all_of_them() -> None:
     """Many cuts of a feature, and many features, which are closed several at once."""
     seen: Counter[str] = Counter()

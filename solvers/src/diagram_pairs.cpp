@@ -101,7 +101,13 @@ PairLanes::PairLanes(const LayeredProblem& p)
       add_feature(f, order, cuts);
   }
   const std::size_t few = p.features * (p.labels == 2 ? kFewSets : kManySets);
-  if (!lanes_ && cut_of_.size() > few) unit_ = 0;  // other ways are quicker
+  if (lanes_) return;
+  if (cut_of_.size() > few) unit_ = 0;  // other ways are quicker
+  if (unit_ == 0) return;
+  std::copy(is_, is_ + kWords, cuts_.rows.begin());
+  cuts_.cut.resize(cut_of_.size());
+  std::iota(cuts_.cut.begin(), cuts_.cut.end(), std::size_t{0});
+  lay(cuts_);
 }
 
 void PairLanes::add_cut(std::size_t f, const std::vector<std::size_t>& order, std::size_t before) {
@@ -289,94 +295,87 @@ ODT_PAIR_TARGET void PairLanes::Room::pack_cuts(const PairLanes& lanes, const in
   }
 }
 
-// Numbers the rows of the set from 0, in their order, and keeps the cuts that part them: one of
-// those that part them alike, with the first row on the right. They were R words.
-template <int R>
-ODT_SETS_TARGET void PairLanes::Room::pack_sets(const PairLanes& lanes) {
-  int behind[R + 1] = {};
-  for (int w = 0; w < R; ++w) behind[w + 1] = behind[w] + count_bits(all_[w]);
-  std::uint64_t packed[kWords + 1];
-  const std::size_t words = (static_cast<std::size_t>(rows_) + 63) / 64;
-  const std::size_t cuts = lanes.cut_of_.size();
-  left_.resize((cuts + kCutLanes) / kCutLanes * kCutLanes * kWords);
-  std::size_t places = 64;
-  while (places < 2 * cuts) places *= 2;
-  cut_by_rows_.assign(places, 0);
-  cut_of_.clear();
-  for (std::size_t c = 0; c < cuts; ++c) {
-    std::uint64_t left = 0, right = 0;
-    for (std::size_t w = 0; w < R; ++w) {
-      left |= lanes.left_[word_of_cut(c, w)] & all_[w];
-      right |= ~lanes.left_[word_of_cut(c, w)] & all_[w];
-    }
-    if (left == 0 || right == 0) continue;
-    squeeze<R>(lanes.left_.data() + word_of_cut(c, 0), kCutLanes, all_, behind, packed);
-    if (packed[0] & 1)
-      for (std::size_t w = 0; w < words; ++w) {
-        const int rows = std::min(rows_ - 64 * static_cast<int>(w), 64);
-        packed[w] ^= ~std::uint64_t{0} >> (64 - rows);
+// Eight rows of 32 cuts at once.
+ODT_SETS_TARGET void PairLanes::lay(Cuts& cuts) const {
+  cuts.stride = (cuts.many() + kCutBlock - 1) / kCutBlock * kCutBlock;
+  cuts.left.resize(std::max(cuts.left.size(), rows_ * cuts.stride));
+  for (std::size_t eight = 0; eight < kWords * 8; ++eight) {
+    const std::size_t word = eight / 8, shift = eight % 8 * 8;
+    const std::uint64_t rows = cuts.rows[word] >> shift & 0xff;
+    if (rows == 0) continue;
+    for (std::size_t from = 0; from < cuts.many(); from += kCutBlock) {
+      alignas(32) std::uint8_t bytes[kCutBlock] = {};
+      const std::size_t many = std::min(kCutBlock, cuts.many() - from);
+      for (std::size_t i = 0; i < many; ++i)
+        bytes[i] = static_cast<std::uint8_t>(left_[word_of_cut(cuts.cut[from + i], word)] >> shift);
+      const __m256i here = _mm256_load_si256(reinterpret_cast<const __m256i*>(bytes));
+      for (std::uint64_t left = rows; left; left &= left - 1) {
+        const std::size_t row = static_cast<std::size_t>(__builtin_ctzll(left));
+        const __m256i bit = _mm256_set1_epi8(static_cast<char>(1 << row));
+        _mm256_storeu_si256(
+            reinterpret_cast<__m256i*>(cuts.left.data() + (8 * eight + row) * cuts.stride + from),
+            _mm256_cmpeq_epi8(_mm256_and_si256(here, bit), bit));
       }
-    std::uint64_t place = 0;
-    for (std::size_t w = 0; w < words; ++w) {
-      place = (place ^ packed[w]) * 0x9e3779b97f4a7c15u;
-      place ^= place >> 29;
     }
-    const std::size_t at = cut_of_.size();
-    bool is_new = false;
-    for (place &= places - 1; !is_new; place = (place + 1) & (places - 1)) {
-      const std::uint32_t known = cut_by_rows_[place];
-      is_new = known == 0;
-      bool alike = !is_new;
-      for (std::size_t w = 0; w < words && alike; ++w)
-        alike = left_[word_of_cut(known - 1, w)] == packed[w];
-      if (alike) break;
-      if (is_new) cut_by_rows_[place] = static_cast<std::uint32_t>(at + 1);
-    }
-    if (!is_new) continue;
-    for (std::size_t w = 0; w < words; ++w) left_[word_of_cut(at, w)] = packed[w];
-    cut_of_.push_back(c);
   }
-  for (int k = 0; k < labels_; ++k) {
-    squeeze<R>(is_[k], 1, all_, behind, packed);
-    std::copy(packed, packed + kWords, is_[k]);
-  }
-  std::fill(all_, all_ + kWords, 0);
-  for (int k = 0; k < labels_; ++k)
-    for (std::size_t w = 0; w < kWords; ++w) all_[w] |= is_[k][w];
 }
 
-template <int R>
-ODT_SETS_TARGET void PairLanes::Room::set_sides_that_may_end(const PairLanes& lanes, int all,
-                                                             int best,
-                                                             std::vector<Ends>& ends) const {
-  using Sets = SetSearch<R>;
-  for (std::size_t c = 0; c < lanes.cut_of_.size(); ++c) {
-    const std::uint64_t* cut = Sets::cut_at(lanes.left_.data(), c);
-    int left = 0, right = 0, before = 0;
-    for (int k = 0; k < labels_; ++k) {
-      const int here = Sets::count_left(cut, is_[k]);
-      left = std::max(left, here);
-      right = std::max(right, of_[k] - here);
-      before += here;
+// Those of the lowest level whose rows hold the ones that are asked for.
+const PairLanes::Cuts& PairLanes::Room::kept_cuts(const PairLanes& lanes) const {
+  const auto kept = std::find_if(kept_.rbegin(), kept_.rend(),
+                                 [&](const Cuts& cuts) { return cuts.has(all_); });
+  return kept == kept_.rend() ? lanes.cuts_ : *kept;
+}
+
+void PairLanes::Room::keep_cuts(const PairLanes& lanes, std::size_t level,
+                                const std::uint64_t* bits, std::size_t words) {
+  if (lanes.lanes_ || lanes.cuts_.blocks() < 2) return;
+  take(lanes, bits, words);
+  if (labels_ < 2) return;
+  if (kept_.size() <= level) kept_.resize(level + 1);
+  const Cuts& from = kept_cuts(lanes);
+  std::vector<std::size_t> cuts;
+  std::size_t places = 64;
+  while (places < 2 * from.many()) places *= 2;
+  cut_by_rows_.assign(places, 0);
+  parts_.clear();
+  for (const std::size_t c : from.cut) {
+    std::array<std::uint64_t, kWords> left, right;
+    std::uint64_t on_left = 0, on_right = 0, place = 0;
+    bool flips = false;  // the first row is on the right
+    for (std::size_t w = kWords; w-- > 0;) {
+      on_left |= left[w] = all_[w] & lanes.left_[word_of_cut(c, w)];
+      on_right |= right[w] = all_[w] & ~left[w];
+      if (all_[w]) flips = (left[w] & all_[w] & -all_[w]) != 0;
     }
-    const bool up = Sets::may_end(left, before, all, best),
-               down = Sets::may_end(right, rows_ - before, all, best);
-    for (const auto& [f, flipped] : lanes.cut_of_[c]) {
-      ends[f].up |= flipped ? down : up;
-      ends[f].down |= flipped ? up : down;
+    if (on_left == 0 || on_right == 0) continue;
+    if (flips) left = right;
+    for (const std::uint64_t word : left) {
+      place = (place ^ word) * 0x9e3779b97f4a7c15u;
+      place ^= place >> 29;
     }
+    for (place &= places - 1; cut_by_rows_[place]; place = (place + 1) & (places - 1))
+      if (parts_[cut_by_rows_[place] - 1] == left) break;
+    if (cut_by_rows_[place]) continue;
+    parts_.push_back(left);
+    cuts.push_back(c);
+    cut_by_rows_[place] = static_cast<std::uint32_t>(parts_.size());
   }
+  Cuts& kept = kept_[level];
+  std::copy(all_, all_ + kWords, kept.rows.begin());
+  kept.cut = std::move(cuts);
+  lanes.lay(kept);
 }
 
 namespace {
 
-// For as many words as hold so many rows.
+// For so many labels.
 template <class Ask>
-auto ask_sets(std::size_t rows, const Ask& ask) {
-  if (rows <= 64) return ask(std::integral_constant<int, 1>());
-  if (rows <= 128) return ask(std::integral_constant<int, 2>());
-  if (rows <= 192) return ask(std::integral_constant<int, 3>());
-  return ask(std::integral_constant<int, 4>());
+int ask_sets(int labels, const Ask& ask) {
+  if (labels == 2) return ask(std::integral_constant<int, 2>());
+  if (labels == 3) return ask(std::integral_constant<int, 3>());
+  if (labels == 4) return ask(std::integral_constant<int, 4>());
+  return ask(std::integral_constant<int, PairLanes::kMostLabels>());
 }
 
 template <int R, class Ask>
@@ -398,9 +397,9 @@ Loss PairLanes::Room::stump(const PairLanes& lanes, const std::uint64_t* bits, s
   take(lanes, bits, words);
   if (labels_ < 2) return base_;
   if (!lanes.lanes_)
-    return base_ + lanes.unit_ * ask_sets(lanes.rows_, [&](auto words) {
+    return base_ + lanes.unit_ * ask_sets(labels_, [&](auto labels) {
              looked_ += lanes.rows_;
-             return SetSearch<words>{*this}.stump(lanes.left_.data(), lanes.cut_of_.size(), all_);
+             return SetSearch<labels>{lanes, *this, kept_cuts(lanes)}.stump();
            });
   const int lost = ask_pairs(lanes, *this, signs(), lanes.rows_, [&](const auto& search) {
     return search.stump(search.placed(), all_);
@@ -447,8 +446,8 @@ void PairLanes::Room::sides_that_may_end(const PairLanes& lanes, const std::uint
             away = static_cast<int>(
                 std::min<Loss>(all < best ? 0 : (all - best) / lanes.unit_, kPairRows));
   if (!lanes.lanes_) {
-    ask_sets(lanes.rows_, [&](auto words) {
-      set_sides_that_may_end<words>(lanes, few + away, few, ends);
+    ask_sets(labels_, [&](auto labels) {
+      SetSearch<labels>{lanes, *this, lanes.cuts_}.sides_that_may_end(few + away, few, ends);
       return 0;
     });
     return;
@@ -482,12 +481,10 @@ Loss PairLanes::Room::pair(const PairLanes& lanes, const std::uint64_t* bits, st
   int best = rows_ - *std::max_element(of_, of_ + labels_);
   best = static_cast<int>(std::min<Loss>(room, best));
   if (!lanes.lanes_) {
-    ask_sets(lanes.rows_, [&](auto words) {
-      pack_sets<words>(lanes);
-      return 0;
+    best = ask_sets(labels_, [&](auto labels) {
+      const SetSearch<labels> search{lanes, *this, kept_cuts(lanes)};
+      return chain ? search.chain(best) : search.both(best);
     });
-    best = ask_sets(static_cast<std::size_t>(rows_),
-                    [&](auto words) { return SetSearch<words>{*this}.pair(chain, best); });
     return std::min(budget + 1, base_ + lanes.unit_ * best);
   }
   best = ask_packed(
@@ -503,6 +500,8 @@ Loss PairLanes::Room::pair(const PairLanes&, const std::uint64_t*, std::size_t, 
 }
 void PairLanes::Room::sides_that_may_end(const PairLanes&, const std::uint64_t*, std::size_t, Loss,
                                          Loss, std::vector<Ends>&) {}
+void PairLanes::Room::keep_cuts(const PairLanes&, std::size_t, const std::uint64_t*, std::size_t) {}
+void PairLanes::lay(Cuts&) const {}
 
 #endif
 

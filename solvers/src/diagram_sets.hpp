@@ -1,5 +1,5 @@
-// One cut of some rows, and two layers of cuts, where each cut is a set of rows: their bits are
-// counted word by word. Of diagram_pairs.cpp only.
+// One cut of some rows, and two layers of cuts, where each cut is a set of rows: a byte for each
+// cut says whether a row is left of it, and 32 are counted at once. Of diagram_pairs.cpp only.
 #pragma once
 
 #include <algorithm>
@@ -12,266 +12,321 @@
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>
-#define ODT_SETS_TARGET __attribute__((target("popcnt,bmi2")))
+#define ODT_SETS_TARGET __attribute__((target("avx2,popcnt,bmi2")))
 
 namespace odt {
 
-// Of so many words of rows. Cuts lie in `left` as in PairLanes::left_.
-template <int R>
+// Of so many labels, which the rows that the room has taken are of.
+template <int K>
 struct SetSearch {
-  PairLanes::Room& room;
+  using Vector = __m256i;
+  static constexpr std::size_t kWords = PairLanes::kWords, kBlock = PairLanes::kCutBlock;
 
-  ODT_SETS_TARGET static int count(const std::uint64_t* rows) {
-    int sum = 0;
-    for (int w = 0; w < R; ++w) sum += __builtin_popcountll(rows[w]);
+  // Some of the rows, those of each label one behind the other.
+  struct Rows {
+    std::uint8_t row[PairLanes::kMostRows];
+    int end[K], of[K], many;
+    int right() const { return *std::max_element(of, of + K); }  // with one label
+  };
+
+  const PairLanes& lanes;
+  PairLanes::Room& room;
+  const PairLanes::Cuts& cuts;
+  Rows all = {};
+
+  ODT_SETS_TARGET SetSearch(const PairLanes& of, PairLanes::Room& in, const PairLanes::Cuts& by)
+      : lanes(of), room(in), cuts(by) {
+    list_all();
+  }
+
+  ODT_SETS_TARGET static Vector load(const std::uint8_t* from) {
+    return _mm256_loadu_si256(reinterpret_cast<const Vector*>(from));
+  }
+  ODT_SETS_TARGET static void store(std::uint8_t* to, Vector v) {
+    _mm256_storeu_si256(reinterpret_cast<Vector*>(to), v);
+  }
+  ODT_SETS_TARGET static Vector all_of(int value) {
+    return _mm256_set1_epi8(static_cast<char>(value));
+  }
+  // Of which bytes the first is at least the second, without signs.
+  ODT_SETS_TARGET static std::uint32_t at_least(Vector a, Vector b) {
+    return static_cast<std::uint32_t>(
+        _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_max_epu8(a, b), a)));
+  }
+  ODT_SETS_TARGET static int most(Vector v) {
+    __m128i of = _mm_max_epu8(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    of = _mm_max_epu8(of, _mm_srli_epi16(of, 8));  // of two bytes, in the lower one
+    return 255 - (_mm_cvtsi128_si32(_mm_minpos_epu16(_mm_sub_epi16(
+                      _mm_set1_epi16(255), _mm_and_si128(of, _mm_set1_epi16(255))))) &
+                  255);
+  }
+
+  ODT_SETS_TARGET void list_all() {
+    int n = 0;
+    for (int k = 0; k < K; ++k) {
+      for (std::size_t w = 0; w < kWords; ++w)
+        for (std::uint64_t bits = room.is_[k][w]; bits; bits &= bits - 1)
+          all.row[n++] = static_cast<std::uint8_t>(64 * w + __builtin_ctzll(bits));
+      all.end[k] = n;
+      all.of[k] = room.of_[k];
+    }
+    all.many = n;
+  }
+
+  // Those on a side of a cut.
+  void list(std::size_t cut, bool left, Rows& rows) const {
+    const std::uint8_t* here = cuts.left.data() + cut;
+    const int side = left ? 1 : 0;
+    int n = 0, i = 0;
+    for (int k = 0; k < K; ++k) {
+      const int before = n;
+      for (; i < all.end[k]; ++i) {
+        rows.row[n] = all.row[i];
+        n += (here[all.row[i] * cuts.stride] & 1) == side;
+      }
+      rows.end[k] = n;
+      rows.of[k] = n - before;
+    }
+    rows.many = n;
+  }
+
+  // The rows of each label on the left of two blocks of cuts, or of the last one; how many blocks.
+  ODT_SETS_TARGET std::size_t count(const Rows& rows, std::size_t block, Vector (*of)[K]) const {
+    const std::uint8_t* left = cuts.left.data() + block * kBlock;
+    const bool two = block + 1 < cuts.blocks();
+    int i = 0;
+    for (int k = 0; k < K; ++k) {
+      Vector sum = _mm256_setzero_si256(), next = sum;
+      if (two)
+        for (; i < rows.end[k]; ++i) {
+          const std::uint8_t* here = left + rows.row[i] * cuts.stride;
+          sum = _mm256_sub_epi8(sum, load(here));
+          next = _mm256_sub_epi8(next, load(here + kBlock));
+        }
+      else
+        for (; i < rows.end[k]; ++i)
+          sum = _mm256_sub_epi8(sum, load(left + rows.row[i] * cuts.stride));
+      of[0][k] = sum;
+      of[1][k] = next;
+    }
+    return two ? 2 : 1;
+  }
+
+  // Of so many rows of each label, and those left of cuts, how many are right with a cut.
+  ODT_SETS_TARGET static Vector right_of(const int* of, const Vector* left) {
+    Vector on_left = left[0], on_right = _mm256_sub_epi8(all_of(of[0]), left[0]);
+    for (int k = 1; k < K; ++k) {
+      on_left = _mm256_max_epu8(on_left, left[k]);
+      on_right = _mm256_max_epu8(on_right, _mm256_sub_epi8(all_of(of[k]), left[k]));
+    }
+    return _mm256_add_epi8(on_left, on_right);
+  }
+
+  ODT_SETS_TARGET static Vector sum_of(const Vector* of) {
+    Vector sum = of[0];
+    for (int k = 1; k < K; ++k) sum = _mm256_add_epi8(sum, of[k]);
     return sum;
   }
 
-  static const std::uint64_t* cut_at(const std::uint64_t* left, std::size_t cut) {
-    return left + PairLanes::word_of_cut(cut, 0);
+  // What all rows lose with one cut.
+  ODT_SETS_TARGET int stump() const {
+    Vector right = all_of(all.right()), left[2][K];
+    for (std::size_t b = 0; b < cuts.blocks(); b += 2)
+      for (std::size_t many = count(all, b, left), i = 0; i < many; ++i)
+        right = _mm256_max_epu8(right, right_of(all.of, left[i]));
+    return all.many - most(right);
+  }
+
+  // The same; keeps how many of each label are on the left of all cuts.
+  ODT_SETS_TARGET int count_all() const {
+    room.count_.resize(cuts.stride * K);
+    room.apart_.resize(cuts.stride);
+    Vector right = all_of(all.right()), left[2][K];
+    for (std::size_t b = 0; b < cuts.blocks(); b += 2)
+      for (std::size_t many = count(all, b, left), i = 0; i < many; ++i) {
+        for (int k = 0; k < K; ++k) store(count_at(b + i, k), left[i][k]);
+        store(room.apart_.data() + (b + i) * kBlock, sum_of(left[i]));
+        right = _mm256_max_epu8(right, right_of(all.of, left[i]));
+      }
+    return all.many - most(right);
+  }
+  std::uint8_t* count_at(std::size_t block, int label) const {
+    return room.count_.data() + (block * K + static_cast<std::size_t>(label)) * kBlock;
   }
 
   // How many of the rows are left of a cut.
-  ODT_SETS_TARGET static int count_left(const std::uint64_t* cut, const std::uint64_t* rows) {
-    int sum = 0;
-    for (int w = 0; w < R; ++w)
-      sum += __builtin_popcountll(cut[PairLanes::kCutLanes * w] & rows[w]);
-    return sum;
+  int left_of(std::size_t cut) const {
+    int many = 0;
+    for (int k = 0; k < K; ++k) many += count_at(cut / kBlock, k)[cut % kBlock];
+    return many;
   }
 
-  // Of the rows of two labels, how many are right with the first one left of a cut and the other
-  // right of it.
-  ODT_SETS_TARGET static int count_right(const std::uint64_t* cut, const std::uint64_t* rows,
-                                         const std::uint64_t* second) {
-    int sum = 0;
-    for (int w = 0; w < R; ++w)
-      sum += __builtin_popcountll((cut[PairLanes::kCutLanes * w] ^ second[w]) & rows[w]);
-    return sum;
-  }
-
-  // What rows of two labels lose with the best of some cuts, by how many are right so.
-  struct Two {
-    int rows, most, fewest;
-    Two(int all, int first) : rows(all), most(std::max(first, all - first)), fewest(all - most) {}
-    void add(int right) {
-      most = std::max(most, right);
-      fewest = std::min(fewest, right);
-    }
-    int lost() const { return std::min(rows - most, fewest); }
-  };
-
-  // The rows of each label that there are of, and how many.
-  struct Labelled {
-    int labels = 0, of[PairLanes::kMostLabels];
-    std::uint64_t is[PairLanes::kMostLabels][R];
-  };
-  ODT_SETS_TARGET Labelled labelled(const std::uint64_t* rows) const {
-    Labelled found;
-    for (int k = 0; k < room.labels_; ++k) {
-      for (int w = 0; w < R; ++w) found.is[found.labels][w] = rows[w] & room.is_[k][w];
-      found.of[found.labels] = count(found.is[found.labels]);
-      found.labels += found.of[found.labels] > 0;
-    }
-    return found;
-  }
-
-  // What these rows lose with one cut.
-  ODT_SETS_TARGET int stump(const std::uint64_t* left, std::size_t cuts,
-                            const std::uint64_t* rows) const {
-    const Labelled l = labelled(rows);
-    if (l.labels == 2) return least_of_two(left, cuts, rows, l);
-    if (l.labels == 3) return least<3>(left, cuts, l);
-    if (l.labels == 4) return least<4>(left, cuts, l);
-    if (l.labels == 5) return least<5>(left, cuts, l);
-    return 0;
-  }
-
-  ODT_SETS_TARGET static int least_of_two(const std::uint64_t* left, std::size_t cuts,
-                                          const std::uint64_t* rows, const Labelled& l) {
-    Two two(l.of[0] + l.of[1], l.of[0]);
-    for (std::size_t c = 0; c < cuts; ++c) two.add(count_right(cut_at(left, c), rows, l.is[1]));
-    return two.lost();
-  }
-
-  template <int K>
-  ODT_SETS_TARGET static int least(const std::uint64_t* left, std::size_t cuts,
-                                   const Labelled& l) {
-    int most = *std::max_element(l.of, l.of + K);  // that are right
-    for (std::size_t c = 0; c < cuts; ++c) {
-      const std::uint64_t* cut = cut_at(left, c);
-      int on_left = 0, on_right = 0;
-      for (int k = 0; k < K; ++k) {
-        const int here = count_left(cut, l.is[k]);
-        on_left = std::max(on_left, here);
-        on_right = std::max(on_right, l.of[k] - here);
+  // What some of the rows and all others lose, with a cut each. How many rows of each cut are not
+  // on the side that these are on goes to `apart_`.
+  ODT_SETS_TARGET int sides(const Rows& rows) const {
+    int others[K];
+    for (int k = 0; k < K; ++k) others[k] = all.of[k] - rows.of[k];
+    Vector right = all_of(rows.right()), right_there = all_of(*std::max_element(others, others + K));
+    Vector left[2][K], there[K];
+    for (std::size_t b = 0; b < cuts.blocks(); b += 2)
+      for (std::size_t many = count(rows, b, left), i = 0; i < many; ++i) {
+        for (int k = 0; k < K; ++k)
+          there[k] = _mm256_sub_epi8(load(count_at(b + i, k)), left[i][k]);
+        right = _mm256_max_epu8(right, right_of(rows.of, left[i]));
+        right_there = _mm256_max_epu8(right_there, right_of(others, there));
+        store(room.apart_.data() + (b + i) * kBlock,
+              _mm256_add_epi8(_mm256_sub_epi8(all_of(rows.many), sum_of(left[i])), sum_of(there)));
       }
-      most = std::max(most, on_left + on_right);
-    }
-    return std::accumulate(l.of, l.of + K, 0) - most;
+    return all.many - most(right) - most(right_there);
   }
 
-  std::size_t cuts() const { return room.cut_of_.size(); }
-
-  // The packed rows left of a cut.
-  void left_of(std::size_t cut, std::uint64_t* rows) const {
-    for (int w = 0; w < R; ++w) rows[w] = cut_at(room.left_.data(), cut)[PairLanes::kCutLanes * w];
-  }
-
-  // Counts the packed rows of each label on the left of all cuts.
-  ODT_SETS_TARGET void count_all() const {
-    const std::size_t labels = static_cast<std::size_t>(room.labels_);
-    room.count_.resize(cuts() * labels);
-    for (std::size_t c = 0; c < cuts(); ++c)
-      for (std::size_t k = 0; k < labels; ++k)
-        room.count_[c * labels + k] = count_left(cut_at(room.left_.data(), c), room.is_[k]);
-  }
-
-  // What these of the packed rows and the others lose, with a cut each.
-  template <int K>
-  ODT_SETS_TARGET int sides(const std::uint64_t* rows) const {
-    if (K == 2) return sides_of_two(rows);
-    std::uint64_t is[K][R];
-    int of[K], others[K];
-    for (int k = 0; k < K; ++k) {
-      for (int w = 0; w < R; ++w) is[k][w] = rows[w] & room.is_[k][w];
-      of[k] = count(is[k]);
-      others[k] = room.of_[k] - of[k];
-    }
-    int most = *std::max_element(of, of + K), most_there = *std::max_element(others, others + K);
-    const int* all = room.count_.data();
-    for (std::size_t c = 0; c < cuts(); ++c, all += K) {
-      const std::uint64_t* cut = cut_at(room.left_.data(), c);
-      int left = 0, right = 0, left_there = 0, right_there = 0;
-      for (int k = 0; k < K; ++k) {
-        const int here = count_left(cut, is[k]), there = all[k] - here;
-        left = std::max(left, here);
-        right = std::max(right, of[k] - here);
-        left_there = std::max(left_there, there);
-        right_there = std::max(right_there, others[k] - there);
-      }
-      most = std::max(most, left + right);
-      most_there = std::max(most_there, left_there + right_there);
-    }
-    return room.rows_ - most - most_there;
-  }
-
-  ODT_SETS_TARGET int sides_of_two(const std::uint64_t* rows) const {
-    std::uint64_t first[R];
-    for (int w = 0; w < R; ++w) first[w] = rows[w] & room.is_[0][w];
-    const int here = count(rows), of_first = count(first);
-    Two two(here, of_first), others(room.rows_ - here, room.of_[0] - of_first);
-    const int* all = room.count_.data();
-    for (std::size_t c = 0; c < cuts(); ++c, all += 2) {
-      const int right = count_right(cut_at(room.left_.data(), c), rows, room.is_[1]);
-      two.add(right);
-      others.add(all[0] + room.of_[1] - all[1] - right);
-    }
-    return two.lost() + others.lost();
+  // Those of so many flags that say that there is something to do.
+  static std::size_t last_of(const std::vector<std::uint32_t>& todo) {
+    for (std::size_t b = todo.size(); b-- > 0;)
+      if (todo[b]) return b * kBlock + 31 - static_cast<std::size_t>(__builtin_clz(todo[b]));
+    return todo.size() * kBlock;
   }
 
   // A cut, and one of each side. A row that changes sides changes the sum by one loss at most; so
   // what is far above the best closes the cuts that differ from it, or from its other side, by few.
-  template <int K>
   ODT_SETS_TARGET int both(int best) const {
-    std::vector<std::size_t>& todo = room.todo_;
-    todo.resize(cuts());
-    std::iota(todo.begin(), todo.end(), std::size_t{0});
-    std::uint64_t from[R] = {};  // first no cut at all
-    int lost = stump(room.left_.data(), cuts(), room.all_);
+    std::vector<std::uint32_t>& todo = room.todo_;
+    todo.assign(cuts.blocks(), ~std::uint32_t{0});
+    if (cuts.many() % kBlock) todo.back() = (std::uint32_t{1} << cuts.many() % kBlock) - 1;
+    int lost = count_all();  // with no cut at all first
     for (;;) {
-      room.looked_ += static_cast<std::uint64_t>(room.rows_);
+      room.looked_ += static_cast<std::uint64_t>(all.many);
       best = std::min(best, lost);
-      const int fewest = lost - best + 1;
-      std::size_t left = 0;
-      for (std::size_t at = 0; fewest > 1 && at < todo.size(); ++at) {
-        std::uint64_t apart[R];
-        left_of(todo[at], apart);
-        for (int w = 0; w < R; ++w) apart[w] ^= from[w];
-        const int differ = count(apart);
-        todo[left] = todo[at];
-        left += std::min(differ, room.rows_ - differ) >= fewest;
+      const Vector fewest = all_of(std::min(lost - best + 1, 255)), every = all_of(all.many);
+      for (std::size_t b = 0; b < todo.size(); ++b) {
+        const Vector apart = load(room.apart_.data() + b * kBlock);
+        todo[b] &= at_least(_mm256_min_epu8(apart, _mm256_sub_epi8(every, apart)), fewest);
       }
-      if (fewest > 1) todo.resize(left);
-      if (todo.empty() || best == 0) return best;
-      left_of(todo.back(), from);
-      todo.pop_back();
-      lost = sides<K>(from);
+      const std::size_t cut = last_of(todo);
+      if (cut == todo.size() * kBlock || best == 0) return best;
+      Rows rows;
+      list(cut, 2 * left_of(cut) <= all.many, rows);
+      lost = sides(rows);
     }
   }
-
-  // Whether so many rows may end, of which so many are right then, where all lose so much with one
-  // cut. A row that ends takes one loss away at most.
-  static bool may_end(int right, int ending, int all, int best) {
-    return right > std::max(all, ending) - best;
-  }
-
-  // A side of a cut that ends, and what its rows lose then.
-  struct End {
-    int lost, right;
-    std::uint64_t rows[R];
-  };
 
   // A cut, and one of one side; the other ends. Those come first that leave least to lose. What the
   // others lose is at most one less for each row that another end takes from them; so it closes
   // ends that take few more.
   ODT_SETS_TARGET int chain(int best) const {
-    std::vector<End> ends;
-    const int all = stump(room.left_.data(), cuts(), room.all_);
-    room.looked_ += static_cast<std::uint64_t>(room.rows_);
-    best = std::min(best, all);
-    add_ends(all, best, ends);
-    std::sort(ends.begin(), ends.end(),
-              [](const End& a, const End& b) { return a.right < b.right; });
-    while (!ends.empty() && best > 0) {
-      const End end = ends.back();
-      ends.pop_back();
-      std::uint64_t rest[R];
-      for (int w = 0; w < R; ++w) rest[w] = room.all_[w] & ~end.rows[w];
-      room.looked_ += static_cast<std::uint64_t>(room.rows_);
-      const int lost = stump(room.left_.data(), cuts(), rest);
-      best = std::min(best, end.lost + lost);
-      std::size_t left = 0;
-      for (const End& other : ends) {
-        std::uint64_t more[R];
-        for (int w = 0; w < R; ++w) more[w] = other.rows[w] & rest[w];
-        ends[left] = other;
-        left += other.lost + std::max(0, lost - count(more)) < best;
-      }
-      ends.resize(left);
+    const int lost_by_all = count_all();
+    room.looked_ += static_cast<std::uint64_t>(all.many);
+    best = std::min(best, lost_by_all);
+    add_ends(lost_by_all, best);
+    End end;
+    while (best > 0 && next_end(end)) {
+      room.looked_ += static_cast<std::uint64_t>(all.many);
+      const int lost = rest_of(end);
+      best = std::min(best, room.lost_[end.left][end.cut] + lost);
+      close_ends(lost, best);
     }
     return best;
   }
 
-  // The sides that may end.
-  ODT_SETS_TARGET void add_ends(int all, int best, std::vector<End>& ends) const {
-    const int* of = room.count_.data();
-    for (std::size_t c = 0; c < cuts(); ++c, of += room.labels_) {
-      int left = 0, right = 0, before = 0;
-      for (int k = 0; k < room.labels_; ++k) {
-        left = std::max(left, of[k]);
-        right = std::max(right, room.of_[k] - of[k]);
-        before += of[k];
+  // A side of a cut.
+  struct End {
+    std::size_t cut;
+    bool left;
+  };
+
+  // That of most rows that are right, which is taken out.
+  ODT_SETS_TARGET bool next_end(End& end) const {
+    Vector right = _mm256_setzero_si256();
+    for (const std::vector<std::uint8_t>& ends : room.right_)
+      for (std::size_t at = 0; at < cuts.stride; at += kBlock)
+        right = _mm256_max_epu8(right, load(ends.data() + at));
+    const int found = most(right);
+    if (found == 0) return false;
+    for (const bool left : {false, true})
+      for (std::size_t at = 0; at < cuts.stride; at += kBlock) {
+        const Vector here = _mm256_cmpeq_epi8(load(room.right_[left].data() + at), all_of(found));
+        const auto which = static_cast<std::uint32_t>(_mm256_movemask_epi8(here));
+        if (which == 0) continue;
+        end = {at + static_cast<std::size_t>(__builtin_ctz(which)), left};
+        room.right_[left][end.cut] = 0;
+        return true;
       }
-      const int behind = room.rows_ - before;
-      if (may_end(left, before, all, best)) {
-        ends.push_back({before - left, left, {}});
-        left_of(c, ends.back().rows);
+    return false;
+  }
+
+  // What those on the other side of a cut lose with one cut. How many of them are left of each goes
+  // to `apart_`, how many there are to `left_over_`.
+  ODT_SETS_TARGET int rest_of(const End& end) const {
+    const bool lefts = 2 * left_of(end.cut) <= all.many, by_end = lefts == end.left;
+    Rows rows;
+    list(end.cut, lefts, rows);
+    int of[K];
+    for (int k = 0; k < K; ++k) of[k] = by_end ? all.of[k] - rows.of[k] : rows.of[k];
+    room.left_over_ = std::accumulate(of, of + K, 0);
+    Vector right = all_of(*std::max_element(of, of + K)), left[2][K];
+    for (std::size_t b = 0; b < cuts.blocks(); b += 2)
+      for (std::size_t many = count(rows, b, left), i = 0; i < many; ++i) {
+        for (int k = 0; by_end && k < K; ++k)
+          left[i][k] = _mm256_sub_epi8(load(count_at(b + i, k)), left[i][k]);
+        store(room.apart_.data() + (b + i) * kBlock, sum_of(left[i]));
+        right = _mm256_max_epu8(right, right_of(of, left[i]));
       }
-      if (may_end(right, behind, all, best)) {
-        ends.push_back({behind - right, right, {}});
-        left_of(c, ends.back().rows);
-        for (int w = 0; w < R; ++w) ends.back().rows[w] = room.all_[w] & ~ends.back().rows[w];
+    return room.left_over_ - most(right);
+  }
+
+  // Takes ends out that are no better, where these rows lose so much without another end.
+  ODT_SETS_TARGET void close_ends(int lost, int best) const {
+    const Vector rest = all_of(room.left_over_), then = all_of(lost), paid = all_of(best);
+    for (std::size_t at = 0; at < cuts.stride; at += kBlock) {
+      const Vector on_left = load(room.apart_.data() + at);
+      for (const bool left : {false, true}) {
+        const Vector more = left ? on_left : _mm256_sub_epi8(rest, on_left),
+                     least = _mm256_adds_epu8(load(room.lost_[left].data() + at),
+                                              _mm256_subs_epu8(then, more));
+        std::uint8_t* right = room.right_[left].data() + at;
+        store(right, _mm256_andnot_si256(_mm256_cmpeq_epi8(_mm256_max_epu8(least, paid), least),
+                                         load(right)));
       }
     }
   }
 
-  int pair(bool in_chain, int best) const {
+  // The sides that may end, where all rows lose so much with one cut: what their rows lose, and how
+  // many of them are right; 0 where it may not. A row that ends takes one loss away at most, so
+  // more must be right than what all lose is above the best, and than what they are above it.
+  ODT_SETS_TARGET void add_ends(int lost_by_all, int best) const {
+    for (auto* of : {room.right_, room.lost_})
+      for (const bool left : {false, true}) of[left].resize(cuts.stride);
+    const Vector above = all_of(std::min(lost_by_all - best, 255)),
+                 paid = all_of(std::min(best, 255));
+    for (std::size_t b = 0; b < cuts.blocks(); ++b) {
+      Vector here[K], there[K];
+      for (int k = 0; k < K; ++k) {
+        here[k] = load(count_at(b, k));
+        there[k] = _mm256_sub_epi8(all_of(all.of[k]), here[k]);
+      }
+      for (const bool left : {false, true}) {
+        const Vector* of = left ? here : there;
+        Vector right = of[0];
+        for (int k = 1; k < K; ++k) right = _mm256_max_epu8(right, of[k]);
+        const Vector ending = sum_of(of),
+                     fewest = _mm256_max_epu8(above, _mm256_subs_epu8(ending, paid));
+        store(room.lost_[left].data() + b * kBlock, _mm256_sub_epi8(ending, right));
+        store(room.right_[left].data() + b * kBlock,
+              _mm256_andnot_si256(_mm256_cmpeq_epi8(_mm256_max_epu8(fewest, right), fewest), right));
+      }
+    }
+  }
+
+  // The features of which a side may end, where all rows lose so much with one cut.
+  ODT_SETS_TARGET void sides_that_may_end(int lost_by_all, int best,
+                                          std::vector<PairLanes::Room::Ends>& ends) const {
     count_all();
-    if (in_chain) return chain(best);
-    if (room.labels_ == 2) return both<2>(best);
-    if (room.labels_ == 3) return both<3>(best);
-    if (room.labels_ == 4) return both<4>(best);
-    return both<5>(best);
+    add_ends(lost_by_all, best);
+    for (std::size_t c = 0; c < cuts.many(); ++c)
+      for (const auto& [f, flipped] : lanes.cut_of_[cuts.cut[c]]) {
+        ends[f].up |= room.right_[!flipped][c] > 0;
+        ends[f].down |= room.right_[flipped][c] > 0;
+      }
   }
 };
 

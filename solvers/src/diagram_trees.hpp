@@ -269,6 +269,8 @@ class ShapeTrees {
     const Held h = held(s);
     const Loss found = std::min(budget + 1, h.least());
     if (found == 0) return 0;
+    if (table_.pairs.works() && i + 2 < shape_.size())
+      pairs_.keep_cuts(table_.pairs, i, s.word, W);
     return last(i) ? stump(h, found) : narrows(i) ? chain(i, s, h, found) : both(i, s, h, found);
   }
 

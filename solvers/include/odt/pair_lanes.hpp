@@ -32,6 +32,23 @@ class PairLanes {
   // as many as its losses say; without lanes, only where cuts are few.
   bool works() const { return unit_ > 0; }
 
+  // Cuts that part these rows, each in another way, and for each of the rows by cut whether it is
+  // left of it.
+  static constexpr std::size_t kCutBlock = 32;
+  struct Cuts {
+    std::size_t stride = 0;
+    std::array<std::uint64_t, kWords> rows = {};
+    std::vector<std::size_t> cut;
+    std::vector<std::uint8_t> left;
+    std::size_t many() const { return cut.size(); }
+    std::size_t blocks() const { return stride / kCutBlock; }
+    bool has(const std::uint64_t* some) const {
+      std::uint64_t others = 0;
+      for (std::size_t w = 0; w < kWords; ++w) others |= some[w] & ~rows[w];
+      return others == 0;
+    }
+  };
+
   // What one caller at a time writes.
   class Room {
    public:
@@ -52,13 +69,18 @@ class PairLanes {
     void sides_that_may_end(const PairLanes& lanes, const std::uint64_t* bits, std::size_t words,
                             Loss all, Loss best, std::vector<Ends>& ends);
 
+    // Two layers of some of these rows look at one cut of those that part these rows alike, until
+    // others are named for this level. The highest level is 0. Without lanes.
+    void keep_cuts(const PairLanes& lanes, std::size_t level, const std::uint64_t* bits,
+                   std::size_t words);
+
     // Sets of rows times rows that were looked at since the last call.
     std::uint64_t work() { return std::exchange(looked_, 0); }
 
    private:
     template <int R, bool Signs>
     friend struct PairSearch;
-    template <int R>
+    template <int K>
     friend struct SetSearch;
 
     void take(const PairLanes& lanes, const std::uint64_t* bits, std::size_t words);
@@ -72,11 +94,7 @@ class PairLanes {
     template <class Ask>
     int ask_packed(const PairLanes& lanes, const Ask& ask);
     bool signs() const;
-    template <int R>
-    void pack_sets(const PairLanes& lanes);
-    template <int R>
-    void set_sides_that_may_end(const PairLanes& lanes, int all, int best,
-                                std::vector<Ends>& ends) const;
+    const Cuts& kept_cuts(const PairLanes& lanes) const;
 
     Loss base_ = 0;
     std::uint64_t looked_ = 0;
@@ -99,17 +117,23 @@ class PairLanes {
     std::vector<std::uint64_t> left_;
     std::vector<std::size_t> cut_of_;
     std::vector<std::int64_t> sum_of_cuts_;
-    // Without lanes: the packed rows of each label left of each cut, the cuts to be looked at, and
-    // where the packed cuts are by what they hold, from 1.
-    std::vector<int> count_;
-    std::vector<std::size_t> todo_;
+    // Without lanes: cuts by level, and where they are by the rows that they part, from 1. By cut,
+    // or by cut and label: how many rows are left of it, and how many it has apart from what is
+    // looked at. Which cuts are to be looked at; and of ends, on the right and on the left of a
+    // cut, how many rows are right and what they lose.
+    std::vector<Cuts> kept_;
     std::vector<std::uint32_t> cut_by_rows_;
+    std::vector<std::array<std::uint64_t, kWords>> parts_;
+    std::vector<std::uint8_t> count_, apart_;
+    std::vector<std::uint32_t> todo_;
+    std::vector<std::uint8_t> right_[2], lost_[2];
+    int left_over_ = 0;
   };
 
  private:
   template <int R, bool Signs>
   friend struct PairSearch;
-  template <int R>
+  template <int K>
   friend struct SetSearch;
 
   // Features with at most so many cuts have none of the lanes: their cuts are sets of rows.
@@ -124,6 +148,8 @@ class PairLanes {
   void add_cut(std::size_t feature, const std::vector<std::size_t>& order, std::size_t before);
   void add_feature(std::size_t feature, const std::vector<std::size_t>& order,
                    const std::vector<std::size_t>& cuts);
+  // Writes where the rows are, of the cuts that are named.
+  void lay(Cuts& cuts) const;
 
   // A row of the problem keeps its number, if it is at least one; the others come behind.
   std::size_t rows_ = 0, features_ = 0;
@@ -136,6 +162,7 @@ class PairLanes {
   std::vector<std::uint64_t> left_;
   std::vector<std::vector<std::pair<std::size_t, bool>>> cut_of_;
   std::map<std::array<std::uint64_t, kWords>, std::size_t> cut_by_left_;
+  Cuts cuts_;  // all of them, without lanes
   Loss unit_ = 0;
   std::vector<std::pair<std::size_t, Loss>> base_;         // what a row of the problem loses anyway
   std::vector<std::pair<std::size_t, std::size_t>> more_;  // a row of the problem, and one more
