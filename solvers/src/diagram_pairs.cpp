@@ -22,7 +22,7 @@ bool pairs_have_bytes() {
 #endif
 }
 
-bool counts_bits() {
+bool counts_cuts() {
 #ifdef ODT_SETS_TARGET
   return may_use(Isa::avx2) && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
 #else
@@ -77,33 +77,45 @@ bool PairLanes::split_rows(const LayeredProblem& p) {
   return true;
 }
 
-PairLanes::PairLanes(const LayeredProblem& p)
-    : labels_(p.labels), lanes_(pairs_have_bytes()), asked_(p.features) {
+PairLanes::PairLanes(const LayeredProblem& p) : labels_(p.labels), asked_(p.features) {
+  const bool bytes = pairs_have_bytes();
   if (p.labels < 2 || p.labels > kMostLabels || p.features == 0 || p.rows >= kMostRows ||
-      !(lanes_ || counts_bits()) || !split_rows(p))
+      !(bytes || counts_cuts()) || !split_rows(p))
     return;
-  std::vector<std::size_t> order(rows_), cuts;
-  for (std::size_t f = 0; f < p.features; ++f) {
-    const auto rank = [&](std::size_t r) { return p.rank[f * p.rows + origin_[r]]; };
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [rank](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
-    cuts.clear();  // how many rows are before each
-    for (std::size_t i = 1; i < rows_; ++i) {
-      bool cut = false;
-      for (std::uint32_t r = rank(order[i - 1]); r < rank(order[i]) && !cut; ++r)
-        cut = p.allowed[f].empty() || p.allowed[f][r];
-      if (cut) cuts.push_back(i);
+  // Tells each feature's order of the rows, and how many of them are before each cut.
+  const auto each = [&](const auto& tell) {
+    std::vector<std::size_t> order(rows_), cuts;
+    for (std::size_t f = 0; f < p.features; ++f) {
+      const auto rank = [&](std::size_t r) { return p.rank[f * p.rows + origin_[r]]; };
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      std::stable_sort(order.begin(), order.end(),
+                       [rank](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
+      cuts.clear();
+      for (std::size_t i = 1; i < rows_; ++i) {
+        bool cut = false;
+        for (std::uint32_t r = rank(order[i - 1]); r < rank(order[i]) && !cut; ++r)
+          cut = p.allowed[f].empty() || p.allowed[f][r];
+        if (cut) cuts.push_back(i);
+      }
+      tell(f, order, cuts);
     }
-    if (cuts.size() <= kFewCuts || !lanes_)
-      for (const std::size_t cut : cuts) add_cut(f, order, cut);
-    else
-      add_feature(f, order, cuts);
+  };
+  using Places = std::vector<std::size_t>;
+  std::size_t many = 0;
+  each([&](std::size_t, const Places&, const Places& cuts) { many += cuts.size(); });
+  const bool few = many <= p.features * (bytes || p.labels == 2 ? kFewSets : kManySets);
+  lanes_ = bytes && !(few && counts_cuts());
+  if (!lanes_ && !few) {
+    unit_ = 0;  // other ways are quicker
+    return;
   }
-  const std::size_t few = p.features * (p.labels == 2 ? kFewSets : kManySets);
+  each([&](std::size_t f, const Places& order, const Places& cuts) {
+    if (lanes_ && cuts.size() > kFewCuts)
+      add_feature(f, order, cuts);
+    else
+      for (const std::size_t cut : cuts) add_cut(f, order, cut);
+  });
   if (lanes_) return;
-  if (cut_of_.size() > few) unit_ = 0;  // other ways are quicker
-  if (unit_ == 0) return;
   std::copy(is_, is_ + kWords, cuts_.rows.begin());
   cuts_.cut.resize(cut_of_.size());
   std::iota(cuts_.cut.begin(), cuts_.cut.end(), std::size_t{0});

@@ -166,7 +166,8 @@ struct SetSearch {
   ODT_SETS_TARGET int sides(const Rows& rows) const {
     int others[K];
     for (int k = 0; k < K; ++k) others[k] = all.of[k] - rows.of[k];
-    Vector right = all_of(rows.right()), right_there = all_of(*std::max_element(others, others + K));
+    Vector right = all_of(rows.right()),
+           right_there = all_of(*std::max_element(others, others + K));
     Vector left[2][K], there[K];
     for (std::size_t b = 0; b < cuts.blocks(); b += 2)
       for (std::size_t many = count(rows, b, left), i = 0; i < many; ++i) {
@@ -312,7 +313,8 @@ struct SetSearch {
                      fewest = _mm256_max_epu8(above, _mm256_subs_epu8(ending, paid));
         store(room.lost_[left].data() + b * kBlock, _mm256_sub_epi8(ending, right));
         store(room.right_[left].data() + b * kBlock,
-              _mm256_andnot_si256(_mm256_cmpeq_epi8(_mm256_max_epu8(fewest, right), fewest), right));
+              _mm256_andnot_si256(_mm256_cmpeq_epi8(_mm256_max_epu8(fewest, right), fewest),
+                                  right));
       }
     }
   }

@@ -225,7 +225,7 @@ class ShapeTrees {
   // What the rows lose at least in a tree of this layer and those below it: exact where it is at
   // most `budget`.
   Loss trees(std::size_t i, const Set& s, Loss budget) {
-    const bool pairs = table_.pairs.works(), few = table_.few.takes(budget),
+    const bool pairs = table_.pairs.works(), few = table_.few.takes(budget) && !pairs_of_one_,
                quick = last(i) && (few || pairs || table_.lanes.works());
     if (!quick)
       if (const auto e = known_[i]->find(s); e.loss >= 0 && (e.exact || e.loss > budget))
@@ -382,6 +382,7 @@ class ShapeTrees {
   Control* control_ = nullptr;
 
  private:
+  const bool pairs_of_one_ = table_.pairs.in_one_block();
   StumpLanes::Room stumps_;
   PairLanes::Room pairs_;
   std::uint64_t few_looked_ = 0;

@@ -6,8 +6,8 @@
 // the rows asked for are packed first. A row that passes over a cut changes the sum of both sides
 // by at most what a row loses, so what is far above the best closes the cuts around it. A feature
 // with few cuts has no lane: each of its cuts is a set of rows, and bits are counted. Lanes need
-// AVX-512 with bytes and counts of bits; without it, where there are not too many cuts, each is a
-// set of rows.
+// AVX-512 with bytes and counts of bits. Where features have few cuts on average, there are none:
+// each cut is a set of rows, and the rows on one side of a cut are counted for 32 cuts at once.
 #pragma once
 
 #include <array>
@@ -31,6 +31,8 @@ class PairLanes {
   // Only where there are at most kMostLabels labels and less than kMostRows rows, each of which is
   // as many as its losses say; without lanes, only where cuts are few.
   bool works() const { return unit_ > 0; }
+  // Whether one vector holds all cuts, so that no other way is quicker.
+  bool in_one_block() const { return works() && cuts_.blocks() == 1; }
 
   // Cuts that part these rows, each in another way, and for each of the rows by cut whether it is
   // left of it.
@@ -136,8 +138,9 @@ class PairLanes {
   template <int K>
   friend struct SetSearch;
 
-  // Features with at most so many cuts have none of the lanes: their cuts are sets of rows.
-  // Without lanes, so many of a feature on average if other ways take two labels, or more labels.
+  // Features with at most so many cuts have none of the lanes: their cuts are sets of rows. There
+  // are no lanes at all for so few of a feature on average, or, where the processor has none, for
+  // so many of more than two labels.
   static constexpr std::size_t kFewCuts = 4, kCutLanes = 8, kFewSets = 4, kManySets = 32;
   static std::size_t word_of_cut(std::size_t cut, std::size_t word) {
     return (cut / kCutLanes * kWords + word) * kCutLanes + cut % kCutLanes;
