@@ -128,9 +128,10 @@ def analyse(
     """
     reporter = Reporter(source)
     statements = sort_statements(spec, reporter, settings or {})
+    before = len(reporter.errors)
     check_growth(statements, reporter)
-    if statements.data is None:
-        reporter.check()
+    if statements.data is None or len(reporter.errors) > before:
+        reporter.check()  # what grows without end is read no further
     assert statements.data is not None, "a spec without data has been reported"
     before = len(reporter.errors)  # of the spec as a whole: what each statement says comes with it
     request = replace(
