@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from scale import SCALE, scaled
 
@@ -184,3 +185,17 @@ def test_hints_are_points_of_the_model() -> None:
         )
         tried += 1
     assert tried > 3
+
+
+@pytest.mark.parametrize("skeleton", ["tree depth <= 2", "diagram widths 1, 2, 2"])
+def test_large_models_are_read_alike(skeleton: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What CP-SAT does not look for in them changes no answer."""
+    rng = np.random.default_rng(5)
+    frame = {f"x{k}": rng.integers(0, 4, 24).tolist() for k in range(3)}
+    frame["y"] = rng.choice(["no", "yes"], 24).tolist()
+    text = f"data frame target y {skeleton} minimize errors + splits / 2"
+    found = odtdsl.solve(text, frame=frame, using="cpsat")
+    monkeypatch.setattr("odtdsl.backends.cpsat.program.MANY", 0)
+    again = odtdsl.solve(text, frame=frame, using="cpsat")
+    assert (again.status, again.objective) == ("optimal", found.objective)
+    assert again.objective == odtdsl.solve(text, frame=frame, using="exact").objective
