@@ -50,7 +50,7 @@ from odtdsl.driver.scoring import TestScore, output_score, score, training_score
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.problem.ir.diagrams import evaluated
 from odtdsl.problem.ir.forms import Core
-from odtdsl.problem.ir.problem import Options
+from odtdsl.problem.ir.problem import Options, TreeSkeleton
 from odtdsl.problem.ir.raw import RawModel
 from odtdsl.problem.terms.normalize import normalize
 
@@ -210,10 +210,8 @@ def solve(
         ended = unused(options) + _late(options.seconds, time.monotonic() - began)
         answer = course.solve(core, limits, given, told)
         answer = replace(answer, timeline=tuple(told.timeline))
-        # What the warnings said before the search is proven, too, but by no back end.
-        free = options.backend == AUTO and ledger is None
-        if answer.status == "unknown" and free and plainly_refuted(core):
-            answer = replace(answer, status="infeasible")
+        if answer.status == "unknown" and options.backend == AUTO and ledger is None:
+            answer = replace(answer, status=_foreseen(core))
         if (memory.full or patience.over) and not asked():  # nobody asked to stop
             answer = replace(answer, interrupted=False)
         if cluster is not None:
@@ -249,6 +247,17 @@ def _patience(core: Core, options: Options, asked: Callable[[], bool]) -> Patien
         steady = STEADY
     near = options.gap if options.gap >= 1 and len(core.objective) == 1 else None
     return Patience(asked, steady, near)
+
+
+def _foreseen(core: Core) -> Status:
+    """What the warnings said before a search that found nothing. They are compared with brute
+    force for trees of classes whose splits test one feature; elsewhere the search stands alone."""
+    compared = (
+        isinstance(core.skeleton, TreeSkeleton)
+        and core.skeleton.splits == "axis"
+        and core.targets is None
+    )
+    return "infeasible" if compared and plainly_refuted(core) else "unknown"
 
 
 def _late(seconds: float | None, spent: float) -> tuple[Diagnostic, ...]:
