@@ -107,9 +107,9 @@ def test_the_rows_behind_each_group_are_told(tmp_path: Path) -> None:
     assert result.test.audit is not None
     (parity,) = result.test.audit.lines
     assert parity.rows == (RowCount(of="u", rows=2), RowCount(of="v", rows=3))
-    line = next(one for one in str(result).splitlines() if one.startswith("  parity "))
-    assert "  2, 2  " in line, "in the audit of the training rows"
-    assert "  2, 3  " in str(result).splitlines()[-1]
+    here, there = (one for one in str(result).splitlines() if one.startswith("  parity "))
+    assert "  2, 2  " in here, "in the audit of the training rows"
+    assert "  2, 3  " in there
     told = result.to_json()["test"]["audit"][0]["rows"]
     assert told == [{"of": "u", "rows": 2}, {"of": "v", "rows": 3}]
     page = tmp_path / "page.html"
@@ -118,6 +118,92 @@ def test_the_rows_behind_each_group_are_told(tmp_path: Path) -> None:
     assert "Rules on test rows" in words
     assert '<span class="behind">v 3</span>' in words
     assert "always predicting p" in words
+
+
+def test_the_groups_of_a_gap_are_named_with_their_rates(tmp_path: Path) -> None:
+    """A gap is one number: the groups behind it, lowest first, say who is ahead."""
+    result = odtdsl.solve(SPEC, frame=TRAIN, test_frame=TEST)
+    assert result.test is not None
+    assert result.test.audit is not None
+    (parity,) = result.test.audit.lines
+    assert [(one.measure, one.group, one.value, one.rows) for one in parity.groups] == [
+        ('rate("p")', "u", 0, 2),
+        ('rate("p")', "v", 1, 3),
+    ]
+    shown = [" ".join(line.split()) for line in str(result).splitlines()]
+    assert shown[-5:] == [
+        "by group, lowest first:",
+        "rule measure group value rows",
+        "------ --------- ----- ----- ----",
+        'parity rate("p") u 0 2',
+        'parity rate("p") v 1 3',
+    ]
+    assert result.to_json()["test"]["audit"][0]["groups"] == [
+        {"measure": 'rate("p")', "group": "u", "value": 0, "rows": 2},
+        {"measure": 'rate("p")', "group": "v", "value": 1, "rows": 3},
+    ]
+    page = tmp_path / "page.html"
+    result.report(page)
+    assert page.read_text(encoding="utf-8").count("Groups that rules compare, lowest first") == 2
+
+
+@pytest.mark.parametrize(
+    ("rule", "groups"),
+    [
+        (
+            'abs(recall("p", u) - recall("p")) <= 1',
+            (('recall("p")', "u", 1), ('recall("p")', "", 2)),
+        ),
+        (
+            'precision("p", u) >= 0 and precision("p", v) >= 0',
+            (('precision("p")', "u", 1), ('precision("p")', "v", 1)),
+        ),
+        ("ratio(accuracy, v, u) >= 0", (("accuracy", "v", 2), ("accuracy", "u", 2))),
+        ("accuracy(u) >= 0", ()),
+        ("accuracy >= 0", ()),
+        ("forall leaf: size(u) + size(v) >= 1", ()),
+    ],
+)
+def test_groups_are_told_where_they_are_compared(
+    rule: str, groups: tuple[tuple[str, str, int], ...]
+) -> None:
+    spec = "\n".join(line for line in SPEC.splitlines() if not line.startswith("rule"))
+    result = odtdsl.solve(f"{spec}\nrule it: {rule}", frame=TRAIN)
+    assert result.audit is not None
+    line = next(one for one in result.audit.lines if one.rule == "it")
+    assert tuple((one.measure, one.group, one.rows) for one in line.groups) == groups
+
+
+def test_of_many_groups_the_text_names_the_lowest_and_the_highest() -> None:
+    values = [str(i) for i in range(12)]
+    rows = {"x": list(range(12)), "site": values, "y": ["n", "p"] * 6}
+    spec = """data frame
+    target y positive "p"
+    feature x: number
+    drop site
+    tree depth <= 2
+    minimize errors
+    rule fair: gap(rate("p"), site) <= 1"""
+    result = odtdsl.solve(spec, frame=rows)
+    shown = str(result).splitlines()
+    assert sum(line.startswith("    fair ") for line in shown) == 9
+    assert any("(4 more)" in line for line in shown)
+    (line,) = [one for one in result.to_json()["audit"] if one["rule"] == "fair"]
+    assert len(line["groups"]) == 12
+
+
+def test_a_group_without_test_rows_has_no_value_there() -> None:
+    only = {"a": [1, 2], "g": ["u", "u"], "y": ["n", "n"]}
+    result = odtdsl.solve(SPEC, frame=TRAIN, test_frame=only)
+    assert result.test is not None
+    assert result.test.audit is not None
+    (parity,) = result.test.audit.lines
+    assert parity.holds is None
+    assert [(one.group, one.value is None, one.rows) for one in parity.groups] == [
+        ("u", False, 2),
+        ("v", True, 0),
+    ]
+    assert "v      -      0" in str(result)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from odtdsl.auditor.counts import counted
 from odtdsl.auditor.meanings import Share, left_out
 from odtdsl.auditor.results import Audit, AuditLine, AuditOfRows
 from odtdsl.auditor.routing import DiagramOn, Place, TreeOn, model_on
-from odtdsl.auditor.row_counts import row_counts
+from odtdsl.auditor.row_counts import group_values, row_counts
 from odtdsl.auditor.rows import AuditRows, NoValue
 from odtdsl.auditor.skeleton import diagram_form, tree_form
 from odtdsl.auditor.targets import AuditPart
@@ -196,6 +196,8 @@ def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> AuditLine:
         feature = threshold_feature(applications(rule.condition))
         what = rule.scope.value if feature is None else f"split on `{printable(feature)}`"
         return replace(line, note=f"vacuous: the {here.kind} has no {what}")
+    if rule.scope is Scope.MODEL:
+        line = replace(line, groups=group_values(rule.condition, here))
     try:
         kept = all(holds(rule.condition, instance) for instance in over)
         line = replace(line, holds=kept, note=left_out(rule.condition, here))

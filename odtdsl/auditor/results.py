@@ -20,6 +20,19 @@ class RowCount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GroupValue:
+    """What a measure is in one of the groups that a rule compares.
+
+    `group` is empty for all rows; `value` is None where the group has no row to measure.
+    """
+
+    measure: str
+    group: str
+    value: Fraction | None
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditLine:
     """One line of an audit.
 
@@ -38,6 +51,8 @@ class AuditLine:
     rows
         How many rows each measure of the rule is taken over; where it ranges over leaves or
         splits, those of the one where it is tightest.
+    groups
+        Of a rule that compares groups, each measure in each group, in the order of the rule.
     note
         Why the line deserves a second look, such as "vacuous".
     soft
@@ -55,6 +70,7 @@ class AuditLine:
     slack: Fraction | None = None
     instances: int = 1
     rows: tuple[RowCount, ...] = ()
+    groups: tuple[GroupValue, ...] = ()
     note: str = ""
     soft: bool = False
     days: bool = False
@@ -122,7 +138,17 @@ def lines_to_json(lines: Iterable[AuditLine]) -> list[dict[str, Any]]:
             "instances": line.instances,
             "rows": [{"of": one.of, "rows": one.rows} for one in line.rows],
             "note": line.note,
+            **({"groups": [_group(one) for one in line.groups]} if line.groups else {}),
             **({"soft": True} if line.soft else {}),
         }
         for line in lines
     ]
+
+
+def _group(one: GroupValue) -> dict[str, Any]:
+    return {
+        "measure": one.measure,
+        "group": one.group,
+        "value": as_number(one.value),
+        "rows": one.rows,
+    }

@@ -1,4 +1,4 @@
-"""How many rows each line of an audit rests on: those that its measures are taken over.
+"""What each line of an audit rests on: the rows that its measures are taken over, group by group.
 
 A rate over twelve rows moves by eight points with one of them. Every rule says how many there are.
 """
@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 
-from odtdsl.auditor.meanings import BASES, class_of
-from odtdsl.auditor.results import RowCount
+from odtdsl.auditor.meanings import BASES, MEANINGS, Share, class_of
+from odtdsl.auditor.results import GroupValue, RowCount
 from odtdsl.auditor.routing import LeafOn, ModelOn, PathOn, Place, SplitOn
 from odtdsl.auditor.rows import NoValue
 from odtdsl.datasets.table import BoolArray
-from odtdsl.problem.ir.expr import Apply, Condition, Expr, GroupArg, applications
+from odtdsl.problem.ir.expr import Apply, Condition, Expr, GroupArg, LabelArg, RowArg, applications
 
 
 def row_counts(said: Condition | Expr, place: Place) -> tuple[RowCount, ...]:
@@ -34,6 +35,43 @@ def row_counts(said: Condition | Expr, place: Place) -> tuple[RowCount, ...]:
             continue
         found.setdefault(name, RowCount(of=name, rows=int(rows.sum())))
     return tuple(found.values())
+
+
+def group_values(said: Condition | Expr, place: Place) -> tuple[GroupValue, ...]:
+    """Each measure of a condition in each group that is compared; nothing where none are.
+
+    `gap`, `ratio` and differences are one number: these say which group is ahead, and by what.
+    """
+    if not isinstance(place, ModelOn):
+        return ()
+    found: dict[tuple[str, str], GroupValue] = {}
+    for call in _measures(applications(said)):
+        groups = [arg for arg in call.args if isinstance(arg, GroupArg)]
+        others = tuple(arg for arg in call.args if not isinstance(arg, GroupArg))
+        name, group = _text(replace(call, args=others)), ", ".join(one.name for one in groups)
+        value, rows = _value(call, place)
+        one = GroupValue(measure=name, group=group, value=value, rows=rows)
+        found.setdefault((name, group), one)
+    compared = len({group for _, group in found}) > 1
+    return tuple(found.values()) if compared else ()
+
+
+def _value(call: Apply, model: ModelOn) -> tuple[Fraction | None, int]:
+    """A measure and its rows; None where there is no row to measure."""
+    try:
+        value, rows = MEANINGS[call.term](model, call), int(_rows_of(call, model)[1].sum())
+    except NoValue:
+        return None, 0
+    if isinstance(value, Share):
+        return (value.over / value.under if value.under else None), rows
+    assert not isinstance(value, bool), "measures of rows are numbers"
+    return value, rows
+
+
+def _text(call: Apply) -> str:
+    """A measure as specs say it: `rate("yes")`."""
+    said = [arg.text if isinstance(arg, LabelArg | RowArg) else arg.name for arg in call.args]
+    return f"{call.term}({', '.join(said)})" if said else call.term
 
 
 def _measures(calls: list[Apply]) -> Iterator[Apply]:

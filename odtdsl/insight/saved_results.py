@@ -115,6 +115,9 @@ def _rules(said: object, found: list[dict[str, Any]]) -> Iterator[str]:
             if line["rule"] in lines:
                 theirs = lines[line["rule"]].get(name)
                 yield from _differing(theirs, line[name], f"{line['rule']}: {name}")
+        groups = lines.get(line["rule"], {}).get("groups")
+        if groups is not None:  # files of earlier versions do not tell them
+            yield from _differing(groups, line.get("groups", []), f"{line['rule']}: groups")
 
 
 def _status(said: Mapping[str, Any], senses: Sequence[str], audit: Audit) -> Iterator[str]:
@@ -151,6 +154,8 @@ def _differing(said: object, found: object, place: str, *, rules: bool = True) -
     """What a file says otherwise than was counted; objects by their keys, lists by their items."""
     if isinstance(found, dict):
         for name, value in found.items():
+            if name == "groups" and _get(said, name) is None:
+                continue  # files of earlier versions do not tell them
             if rules or name not in ("objective", "audit", "baseline"):
                 yield from _differing(_get(said, name), value, f"{place}.{name}")
     elif isinstance(found, list) and isinstance(said, list | tuple) and len(said) == len(found):

@@ -312,6 +312,7 @@ def audited_test(audit: AuditOfRows, row: str = "test row") -> Iterator[str]:
     said += f"; not measured here: {', '.join(unknown)}" if unknown else ""
     yield (f"on the {counted(audit.n_rows, row)} (rules are enforced on training rows only{said}):")
     yield from table([COLUMNS, *map(checked, audit.lines)], indent="  ")
+    yield from by_group(audit.lines)
 
 
 def feasible_text(lines: Sequence[str]) -> Iterator[str]:
@@ -345,6 +346,41 @@ def audited(audit: Audit) -> Iterator[str]:
     """The audit as a table."""
     yield "audit, by code that shares nothing with the solver:"
     yield from table([COLUMNS, *map(checked, audit.lines)], indent="  ")
+    yield from by_group(audit.lines)
+
+
+GROUP_COLUMNS = ("rule", "measure", "group", "value", "rows")
+"""Of the tables of groups that rules compare."""
+
+MAX_GROUPS = 8
+"""Of a measure with more groups, the text names the lowest and the highest half of these."""
+
+
+def by_group(lines: Sequence[AuditLine]) -> Iterator[str]:
+    """What each measure is in the groups that a rule compares; nothing where none does."""
+    rows = [row for line in lines for row in group_rows(line, MAX_GROUPS)]
+    if rows:
+        yield "  by group, lowest first:"
+        yield from table([GROUP_COLUMNS, *rows], indent="    ")
+
+
+def group_rows(line: AuditLine, most: int | None = None) -> Iterator[tuple[str, ...]]:
+    """The groups of a line under `GROUP_COLUMNS`, lowest first, those without rows last.
+
+    Of more than `most`, those in the middle are left out, and one row says how many.
+    """
+    for measure in dict.fromkeys(one.measure for one in line.groups):
+        found = [one for one in line.groups if one.measure == measure]
+        found.sort(key=lambda one: (one.value is None, one.value or 0))
+        rows = [
+            (line.rule, measure, one.group or "all rows", shown(one.value), str(one.rows))
+            for one in found
+        ]
+        if most is not None and len(rows) > most:
+            half = most // 2
+            left = (line.rule, measure, f"({len(rows) - 2 * half} more)", "", "")
+            rows = [*rows[:half], left, *rows[-half:]]
+        yield from rows
 
 
 def checked(line: AuditLine) -> tuple[str, ...]:

@@ -32,7 +32,9 @@ def fragment(result: Result) -> str:
             for line in result.audit.lines
         )
         audit = tag("table", tag("thead", head), tag("tbody", *body))
-        parts.append(tag("details", tag("summary", _kept(result)), audit))
+        groups = "\n".join(console.by_group(result.audit.lines))
+        said = (tag("pre", groups),) if groups else ()
+        parts.append(tag("details", tag("summary", _kept(result)), audit, *said))
     return tag("div", joined(parts))
 
 

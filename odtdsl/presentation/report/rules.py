@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from odtdsl.auditor.audit import AuditLine
 from odtdsl.base.diagnostics.render import render_text
@@ -102,6 +102,7 @@ def audit(subject: Subject) -> Markup:
             class_="hint",
         ),
         table("Rules and skeleton", heads, rows, numbers=(2, 3, 4, 5)),
+        by_group(found.lines),
     )
 
 
@@ -127,6 +128,15 @@ def checked(line: AuditLine) -> tuple[Part, ...]:
         row_counts(line),
         text,
     )
+
+
+def by_group(lines: Sequence[AuditLine]) -> Markup:
+    """A table of the groups that rules compare; nothing where none does."""
+    rows = [row for line in lines for row in console.group_rows(line)]
+    if not rows:
+        return Markup("")
+    said = "Groups that rules compare, lowest first"
+    return table(said, console.GROUP_COLUMNS, rows, numbers=(3, 4))
 
 
 def row_counts(line: AuditLine) -> Markup:

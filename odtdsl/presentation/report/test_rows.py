@@ -8,7 +8,7 @@ from odtdsl.driver.scoring import TestScore
 from odtdsl.presentation import console
 from odtdsl.presentation.report.markup import Markup, Part, section, table, tag
 from odtdsl.presentation.report.measures import measures
-from odtdsl.presentation.report.rules import checked
+from odtdsl.presentation.report.rules import by_group, checked
 from odtdsl.presentation.report.subject import Subject
 from odtdsl.presentation.report.summary import training_errors
 
@@ -40,6 +40,7 @@ def held_out(subject: Subject) -> Markup:
                 class_="hint",
             ),
             table("Rules on test rows", heads, rows, numbers=(2, 3, 4, 5)),
+            by_group(test.audit.lines),
         ]
     return section("Test rows", "test", *parts)
 
