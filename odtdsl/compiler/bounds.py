@@ -389,7 +389,8 @@ def least_asking(measure: PathMeasure, column: int) -> int:
 
 
 def _weights(measure: PathMeasure) -> tuple[int, ...]:
-    return (*measure.per_test, *measure.once, *(s.amount for s in measure.shared))
+    shared = (each.amount for each in measure.shared)
+    return (*measure.per_test, *measure.once, *shared, measure.per_split)
 
 
 def parted(
