@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pytest
 from goals import row_groups, weighting
-from meanings import RATES, Goal, Measures, Number, RuleChecker, gap_of
+from meanings import RATES, Goal, Measures, Number, Rule, RuleChecker, gap_of
 from sat_trees import without_start
 from scale import SCALE, scaled
 from sentences import MONOTONE, TERMS, Atoms, rule
@@ -136,6 +136,8 @@ class Case:
     tiny: ChoiceTable
     text: str
     stages: tuple[Goal, ...]
+    rules: tuple[Rule, ...]
+    models: list[Model]
     kept: list[Model]
 
     @property
@@ -184,7 +186,14 @@ def case(seed: object, first: tuple[str, str] | None = None) -> Case:
             *(one.written(f"r{i}") for i, one in enumerate(rules)),
         ]
         kept = [model for model in models if admits(model)]
-        return Case(tiny=tiny, text="\n".join(lines), stages=tuple(stages), kept=kept)
+        return Case(
+            tiny=tiny,
+            text="\n".join(lines),
+            stages=tuple(stages),
+            rules=rules,
+            models=models,
+            kept=kept,
+        )
 
 
 def _goals(rng: random.Random, tiny: ChoiceTable) -> list[Goal]:

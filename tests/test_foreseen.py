@@ -2,10 +2,12 @@
 
 Whenever the analysis says that no tree satisfies some rules, or that no split stands under one,
 brute force over all trees (`tiny_tables`, nothing of the package) agrees, with these rules alone.
+Diagrams and hyperplanes are in `test_foreseen_diagrams`.
 """
 
 from __future__ import annotations
 
+import random
 import time
 from collections import Counter
 from fractions import Fraction
@@ -13,15 +15,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+import test_choice
 from meanings import RuleChecker
+from number_worlds import KINDS as NUMBERS
+from number_worlds import LOSSES, NumberCase, number_case
 from scale import SCALE, scaled
+from survival_worlds import KINDS as SURVIVAL
+from survival_worlds import survival_case
 from test_every_term import KINDS, MIXED, Case, case
+from tiny_tables import Model
 
 import odtdsl
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.base.source import Source
 from odtdsl.compiler import analyse
-from odtdsl.compiler.bounds import Frame, ModelFacts
+from odtdsl.compiler.bounds import Frame, ModelFacts, plainly_refuted
 from odtdsl.compiler.rule_warnings import RuleWithForms, closed_by_thresholds, find
 from odtdsl.language.parser import parse
 from odtdsl.problem.ir.expr import Scope
@@ -29,17 +37,25 @@ from odtdsl.problem.ir.forms import Additive, Clause, Linear, Origin, SignedAtom
 from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.terms.base import EmptyDenominator, Unsupported
 from odtdsl.problem.terms.formulas import TooManyCases
-from odtdsl.problem.terms.normalize import rule_forms
+from odtdsl.problem.terms.normalize import normalize, rule_forms
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
 
-def analysed(case_: Case) -> Rows | None:
+AnyCase = Case | NumberCase | test_choice.Case
+
+
+def analysed(case_: AnyCase) -> Rows | None:
     source = Source(name="random", text=case_.text)
+    frame = case_.frame if isinstance(case_, NumberCase) else case_.tiny.frame
     try:
-        return analyse(parse(source), source=source, frame=case_.tiny.frame).rows
+        return analyse(parse(source), source=source, frame=frame).rows
     except OdtError:
         return None
+
+
+def kept_of(case_: AnyCase) -> list[Model]:
+    return case_.kept() if isinstance(case_, Case) else case_.kept
 
 
 def parts(rows: Rows) -> tuple[Frame, list[RuleWithForms]]:
@@ -60,7 +76,7 @@ def parts(rows: Rows) -> tuple[Frame, list[RuleWithForms]]:
     return frame, said
 
 
-def claims(case_: Case) -> Counter[str]:
+def claims(case_: AnyCase) -> Counter[str]:
     """All that is said of a case, each held against all trees."""
     rows = analysed(case_)
     if rows is None:
@@ -83,11 +99,15 @@ def claims(case_: Case) -> Counter[str]:
         for model in filter(checker.admits, case_.models):
             assert all(s.test.column != column for s in model.splits), f"{column}\n{case_}"
         seen["thresholds"] += 1
-    if not case_.kept():
+    kept = kept_of(case_)
+    if not kept:
         seen["infeasible"] += 1
         seen["foreseen"] += any(
             found.what not in ("split", "budget") for found in find(frame, said)
         )
+    if plainly_refuted(normalize(rows)):
+        assert not kept, f"the core is said to have no tree\n{case_}"
+        seen["refuted"] += 1
     seen["cases"] += 1
     return seen
 
@@ -106,11 +126,36 @@ def test_no_claim_about_a_term_is_false(name: str) -> None:
         claims(case(name, f"foreseen {seed}"))
 
 
-def test_bounds_of_a_room_hold_for_every_tree() -> None:
+def elsewhere(target: str, seed: int) -> AnyCase:
+    """A random case of a target other than classes."""
+    word = f"foreseen {seed}"
+    if target == "choices":
+        return test_choice.case(word, rng_of(word).choice(test_choice.KINDS))
+    if target == "survival":
+        return survival_case(*rng_of(word).choice(SURVIVAL), word)
+    return number_case(
+        *rng_of(word).choice(NUMBERS), LOSSES[seed % len(LOSSES)], 1 + seed // 3 % 2, word
+    )
+
+
+def rng_of(word: str) -> random.Random:
+    return random.Random(word)
+
+
+@pytest.mark.parametrize("target", ["numbers", "survival", "choices"])
+def test_no_claim_about_another_target_is_false(target: str) -> None:
+    seen = Counter[str]()
+    for seed in range(scaled(500)):
+        seen += claims(elsewhere(target, seed))
+    assert seen["refuted"] > 20 * SCALE, seen
+
+
+@pytest.mark.parametrize("target", ["classes", "numbers", "survival", "choices"])
+def test_bounds_of_a_room_hold_for_every_tree(target: str) -> None:
     """Leaves, depth, features and rows that nothing parts, under all rules of a case."""
     tight = Counter[str]()
     for seed in range(scaled(250)):
-        one = case(MIXED, f"room {seed}")
+        one = case(MIXED, f"room {seed}") if target == "classes" else elsewhere(target, seed)
         rows = analysed(one)
         if rows is None:
             continue
@@ -119,7 +164,7 @@ def test_bounds_of_a_room_hold_for_every_tree() -> None:
             continue
         clauses = [clause for each in said for clause in each.forms.clauses]
         facts = ModelFacts(frame, clauses, [f for each in said for f in each.forms.filters])
-        kept = one.kept()
+        kept = kept_of(one)
         for model in kept:
             assert len(model.leaves) <= facts.leaves, str(one)
             assert model.depth <= facts.depth, str(one)
