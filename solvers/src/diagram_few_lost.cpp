@@ -37,10 +37,12 @@ FewLost::FewLost(const LayeredProblem& p) {
     label_[r] = first > 0;
     loss_[r] = static_cast<int>(loss);
     if (loss > 0) lose_[r / 64] |= std::uint64_t{1} << (r % 64);
+    if (first > 0) second_[r / 64] |= std::uint64_t{1} << (r % 64);
   }
   rows_ = p.rows;
   block_.resize(rows_ * blocks);
   order_.resize(p.features);
+  before_.resize(p.features * 256);
   std::vector<std::uint8_t> order(rows_);
   for (std::size_t f = 0; f < p.features; ++f) {
     const std::uint32_t* rank = p.rank.data() + f * p.rows;
@@ -60,6 +62,9 @@ FewLost::FewLost(const LayeredProblem& p) {
       o.row[i] = order[i];
       o.cuts[i] = before;
     }
+    for (std::size_t i = 0; i < rows_; ++i)
+      for (std::size_t cut = o.cuts[i] + std::size_t{1}; cut < 256; ++cut)
+        before_[f * 256 + cut][o.row[i] / 64] |= std::uint64_t{1} << (o.row[i] % 64);
     for (std::size_t i = 0; i < rows_; ++i) {
       const std::size_t r = o.row[i], second = label_[r];
       std::uint8_t* lanes = block_[r * blocks + f / kLanes].of[second] + f % kLanes;
@@ -85,6 +90,16 @@ FewLost::Bits FewLost::asked(const std::uint64_t* bits, std::size_t words) const
 
 ODT_FEW_TARGET static __m256i few_of_128(const std::uint64_t* bits) {
   return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bits)));
+}
+
+ODT_FEW_TARGET static __m256i load_few(const std::array<std::uint64_t, 4>& bits) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bits.data()));
+}
+
+ODT_FEW_TARGET static int count_few(const std::array<std::uint64_t, 4>& bits) {
+  int sum = 0;
+  for (const std::uint64_t word : bits) sum += __builtin_popcountll(word);
+  return sum;
 }
 
 // The places of these rows.
@@ -184,7 +199,6 @@ struct FewSearch {
   // cut of their own. From its first row on (`Up`), or from its last one back.
   struct Reach {
     int row[E + 1];
-    int right = 0;  // rows that end right, if these end
     Reach(bool up) { std::fill_n(row, E + 1, kBeyond[up]); }
   };
 
@@ -226,7 +240,6 @@ struct FewSearch {
       for (std::uint64_t bits = placed[w]; bits;) {
         const std::size_t at = 64 * w + take_next<Up>(bits), r = order.row[at];
         of[few.label_[r]] += few.loss_[r];
-        reach.right = std::max(of[0], of[1]);
         for (; std::min(of[0], of[1]) > lost; ++lost) {
           if (lost > most) return reach;
           reach.row[lost] = order.cuts[at];
@@ -270,22 +283,77 @@ struct FewSearch {
     return best;
   }
 
-  int chain(Loss all, int best) {
+  int chain(int best) {
+    pay_.fill(0);
+    clear();
+    for (std::size_t w = 0; w < FewLost::kWords; ++w)
+      for (std::uint64_t bits = rows[w]; bits; bits &= bits - 1)
+        add(64 * w + static_cast<std::size_t>(__builtin_ctzll(bits)));
+    bool any = false;
+    for (int lost = 0; lost <= E; ++lost)
+      for (int label = 0; label < 2; ++label) any |= match_ends(label, lost);
+    if (E == 0 || !any) return any ? 0 : best;
     for (std::size_t f = 0; f < few.order_.size() && best > 0; ++f) {
+      if (pay_[2 * f] + pay_[2 * f + 1] == 0) continue;
       const FewLost::Order& order = few.order_[f];
       const FewLost::Bits placed = few.placed(rows, f);
-      best = ended<true>(order, placed, all, best);
-      if (best > 0) best = ended<false>(order, placed, all, best);
+      if (pay_[2 * f])
+        best = meet<false>(order, placed, that_end<true>(order, placed, best - 1), best);
+      if (best > 0 && pay_[2 * f + 1])
+        best = meet<true>(order, placed, that_end<false>(order, placed, best - 1), best);
     }
     return best;
   }
 
-  // A row that ends right takes at most what it can lose away, one that ends wrong nothing.
-  template <bool Up>
-  int ended(const FewLost::Order& order, const FewLost::Bits& placed, Loss all, int best) {
-    const Reach reach = that_end<Up>(order, placed, best - 1);
-    return all - reach.right < best ? meet<!Up>(order, placed, reach, best) : best;
+  // If rows of a label end on a side of a feature, and the others are cut by another, so many of
+  // the other label may be lost, and of this one those that lie beyond more of the other label on
+  // both sides. Marks sides of features that pay so, and tells whether there are any: where none
+  // may be lost, that is all there is to it.
+  ODT_FEW_TARGET bool match_ends(int label, int lost) {
+    FewLost::Bits of_label;
+    for (std::size_t w = 0; w < FewLost::kWords; ++w)
+      of_label[w] = rows[w] & (label ? few.second_[w] : ~few.second_[w]);
+    const __m256i all = load_few(of_label);
+    alignas(32) std::uint8_t other[B][2][FewLost::kLanes];  // the last, and 255 less the first
+    for (int b = 0; b < B; ++b)
+      _mm256_store_si256(reinterpret_cast<__m256i*>(other[b]), furthest[1 - label][lost][b]);
+    const std::size_t sides = 2 * few.order_.size();
+    for (std::size_t side = 0; side < sides; ++side) {
+      const std::size_t f = side / 2;
+      const std::uint8_t* lanes = other[f / FewLost::kLanes][0] + f % FewLost::kLanes;
+      const std::size_t last = lanes[label ? 0 : FewLost::kLanes],
+                        first = 255 - lanes[label ? FewLost::kLanes : 0];
+      const FewLost::Bits* before = few.before_.data() + f * 256;
+      const __m256i beyond = side % 2 == 0 ? _mm256_andnot_si256(load_few(before[first]), all)
+                                           : _mm256_and_si256(load_few(before[last + 1]), all);
+      _mm256_store_si256(reinterpret_cast<__m256i*>(beyond_[side].data()), beyond);
+      many_[side] = count_few(beyond_[side]);
+    }
+    const int most = E - lost, together = count_few(of_label) + most;
+    bool any = false;
+    for (std::size_t i = 0; i < sides; ++i) {
+      if (2 * many_[i] > together) continue;  // one of two has at most half
+      const __m256i beyond = load_few(beyond_[i]);
+      for (std::size_t j = 0; j < sides; ++j) {
+        if (E == 0) {
+          if (_mm256_testz_si256(beyond, load_few(beyond_[j]))) return true;
+          continue;
+        }
+        if (many_[i] + many_[j] > together || pay_[i] + pay_[j] == 2) continue;
+        FewLost::Bits both;
+        for (std::size_t w = 0; w < FewLost::kWords; ++w) both[w] = beyond_[i][w] & beyond_[j][w];
+        if (count_few(both) > most) continue;
+        any = true;
+        pay_[i] = pay_[j] = 1;
+      }
+    }
+    return any;
   }
+
+  // By side of a feature, from its first row on or from its last one back.
+  alignas(32) std::array<FewLost::Bits, 2 * B * FewLost::kLanes> beyond_;
+  std::array<int, 2 * B * FewLost::kLanes> many_;
+  std::array<std::uint8_t, 2 * B * FewLost::kLanes> pay_;
 };
 
 namespace {
@@ -330,12 +398,12 @@ Loss FewLost::pair(const std::uint64_t* bits, std::size_t words, Loss budget,
   });
 }
 
-Loss FewLost::chain(const std::uint64_t* bits, std::size_t words, Loss all, Loss budget,
+Loss FewLost::chain(const std::uint64_t* bits, std::size_t words, Loss budget,
                     std::uint64_t& looked) const {
   if (budget < 0) return 0;
   return ask_few(blocks_, budget, [&](auto most, auto blocks) {
     FewSearch<most, blocks> search{*this, asked(bits, words)};
-    const int best = search.chain(all, most + 1);
+    const int best = search.chain(most + 1);
     looked += search.looked;
     return best;
   });
@@ -345,9 +413,7 @@ Loss FewLost::chain(const std::uint64_t* bits, std::size_t words, Loss all, Loss
 
 Loss FewLost::stump(const std::uint64_t*, std::size_t, Loss) const { return 0; }
 Loss FewLost::pair(const std::uint64_t*, std::size_t, Loss, std::uint64_t&) const { return 0; }
-Loss FewLost::chain(const std::uint64_t*, std::size_t, Loss, Loss, std::uint64_t&) const {
-  return 0;
-}
+Loss FewLost::chain(const std::uint64_t*, std::size_t, Loss, std::uint64_t&) const { return 0; }
 
 #endif
 

@@ -242,8 +242,7 @@ class ShapeTrees {
     if (quick) return std::min(budget + 1, one_cut(s, budget));
     const bool two = i + 2 == shape_.size();
     const Loss found =
-        two && few && narrows(i)
-            ? table_.few.chain(s.word, W, one_cut(s, kInfinite), budget, few_looked_)
+        two && few && narrows(i) ? table_.few.chain(s.word, W, budget, few_looked_)
         : two && few   ? table_.few.pair(s.word, W, budget, few_looked_)
         : two && pairs ? pairs_.pair(table_.pairs, s.word, W, narrows(i), budget)
         : two && !narrows(i) && table_.lanes.has_pairs()

@@ -33,8 +33,8 @@ class FewLost {
   Loss pair(const std::uint64_t* bits, std::size_t words, Loss budget,
             std::uint64_t& looked) const;
 
-  // The same where one side ends. All rows lose at least `all` with one cut.
-  Loss chain(const std::uint64_t* bits, std::size_t words, Loss all, Loss budget,
+  // The same where one side ends.
+  Loss chain(const std::uint64_t* bits, std::size_t words, Loss budget,
              std::uint64_t& looked) const;
 
  private:
@@ -63,10 +63,12 @@ class FewLost {
   std::size_t rows_ = 0, blocks_ = 0;
   std::vector<Block> block_;  // [row * blocks + block]
   std::vector<Order> order_;  // by feature
+  std::vector<Bits> before_;  // [feature * 256 + cut]: the rows before it
   // Per row the label that it loses nothing by, and what it loses by the other one.
   std::array<std::uint8_t, kRows> label_ = {};
   std::array<int, kRows> loss_ = {};
-  Bits lose_ = {};  // the rows that can lose anything
+  Bits lose_ = {};    // the rows that can lose anything
+  Bits second_ = {};  // those of the second label
 };
 
 }  // namespace odt
