@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <vector>
 
 #include "odt/control.hpp"
@@ -120,6 +121,8 @@ class ShapeTrees {
     for (std::size_t i = shape.size() - 1; i-- > 0;) code[i] = 2 * code[i + 1] + (shape[i + 1] > 1);
     for (int c : code) known_.push_back(table_.trees_of(c));
     for (std::size_t i = 0; i < shape.size(); ++i) refuted_.emplace_back(W, table_.dearest);
+    first_.assign(shape.size(), std::vector<std::size_t>(p_.features));
+    for (auto& turn : first_) std::iota(turn.begin(), turn.end(), std::size_t{0});
   }
 
   int labels() const { return p_.labels; }
@@ -286,17 +289,18 @@ class ShapeTrees {
 
   // One arc ends, the other leads on.
   Loss chain(std::size_t i, const Set& s, const Held& h, Loss best) {
-    const Loss further = table_.few.takes(best - 1) ? kFewFurther : kFurther;
+    const Loss further = !table_.few.takes(best - 1) ? kFurther
+                         : shape_.back() > 1         ? kFewFurther
+                                                     : 0;  // the last two layers are told soon
     const Loss all = trees(i + 1, s, best - 1 + further * dearest_);
     best = std::min(best, all);
     std::vector<PairLanes::Room::Ends> may_end(p_.features, {true, true});
     if (table_.pairs.works())
       pairs_.sides_that_may_end(table_.pairs, s.word, W, all, best, may_end);
-    for (std::size_t f = 0; f < p_.features && best > 0; ++f) {
-      if (may_end[f].up) best = ended<false>(i, s, h, f, all, best);
-      if (may_end[f].down) best = ended<true>(i, s, h, f, all, best);
-    }
-    return best;
+    return least_of(i, best, [&](std::size_t f, Loss so_far) {
+      if (may_end[f].up) so_far = ended<false>(i, s, h, f, all, so_far);
+      return may_end[f].down && so_far > 0 ? ended<true>(i, s, h, f, all, so_far) : so_far;
+    });
   }
 
   // The rows that end, of one side of a feature: as many as there are at each loss. All rows lose
@@ -338,13 +342,27 @@ class ShapeTrees {
   Loss both(std::size_t i, const Set& s, const Held& h, Loss best) {
     const Loss further = best / 4;
     Line line;
-    for (std::size_t f = 0; f < p_.features && best > 0; ++f) {
+    return least_of(i, best, [&](std::size_t f, Loss so_far) {
       lay(line, h, f);
       descend(
-          0, line.cuts() - 1, 0, 0, best, further, line.dearest,
+          0, line.cuts() - 1, 0, 0, so_far, further, line.dearest,
           [&](int c, Loss room) { return trees(i + 1, line.before(c), room); },
           [&](int c, Loss room) { return trees(i + 1, s.without(line.before(c)), room); });
+      return so_far;
+    });
+  }
+
+  // The least of all features, until one has nothing to lose; what was best last comes first.
+  template <class Of>
+  Loss least_of(std::size_t i, Loss best, const Of& of) {
+    std::vector<std::size_t>& turn = first_[i];
+    std::size_t winner = 0;
+    for (std::size_t k = 0; k < turn.size() && best > 0; ++k) {
+      const Loss least = of(turn[k], best);
+      if (least < best) winner = k;
+      best = least;
     }
+    std::rotate(turn.begin(), turn.begin() + winner, turn.begin() + winner + 1);
     return best;
   }
 
@@ -387,6 +405,7 @@ class ShapeTrees {
   std::uint64_t few_looked_ = 0;
   std::vector<KeptTrees<W>*> known_;  // of the layers of this shape
   std::vector<RefutedRows> refuted_;  // by layer
+  std::vector<std::vector<std::size_t>> first_;  // by layer, which feature comes when
   Loss dearest_ = 0;                  // what a row loses at most
   std::size_t kept_ = 0, most_ = 0, looked_ = 0;
   static constexpr Loss kFewest = 1;        // above it sums are quicker
