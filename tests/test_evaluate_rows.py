@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -341,10 +342,11 @@ def test_loss_cost_and_cart_are_those_of_their_definitions(seed: int) -> None:
     got = values(found)
     truth, said = np.array(later["y"]), model.predict(later)
     price = np.where((truth == "yes") & (said == "no"), 4, (truth != said).astype(int))
-    assert got["expected loss"] == pytest.approx(price.mean())
+    weights = np.array(later["w"])
+    assert found.weight == "w"
+    assert got["expected loss"] == pytest.approx(np.average(price, weights=weights))
     rule = odtdsl.parse(spec + " rule r: expected_cost <= 99 rule s: expected_loss <= 99")
-    unweighed = {**later, "w": [1] * 40}
-    told = odtdsl.audit(model, rule, frame=unweighed)
+    told = odtdsl.audit(model, rule, frame=later)
     by_rule = {line.rule: line.value for line in told.lines}
     for name, value in (("expected cost", by_rule["r"]), ("expected loss", by_rule["s"])):
         assert value is not None
@@ -363,18 +365,125 @@ def test_loss_cost_and_cart_are_those_of_their_definitions(seed: int) -> None:
     grown = DecisionTreeClassifier(max_depth=2, random_state=0)
     grown.fit(columns[0], train["y"], sample_weight=train["w"])
     beside = {measure.name: measure.value for measure in cart.measures}
-    assert beside["accuracy"] == pytest.approx(grown.score(columns[1], truth))
+    assert beside["accuracy"] == pytest.approx(grown.score(columns[1], truth, weights))
     shares = grown.predict_proba(columns[1])
-    assert beside["log loss"] == pytest.approx(metrics.log_loss(truth, shares))
+    assert beside["log loss"] == pytest.approx(
+        metrics.log_loss(truth, shares, sample_weight=weights)
+    )
     paid = []
     for path in grown.decision_path(columns[1]).toarray():
         nodes = np.flatnonzero(path)
         asked = {"abbbc"[at] for at in grown.tree_.feature[nodes].tolist() if at >= 0}
         shared = 0.5 * bool(asked & {"a", "c"})
         paid.append(2 * ("a" in asked) + ("b" in asked) + shared)
-    assert beside["expected cost"] == pytest.approx(np.mean(paid))
+    assert beside["expected cost"] == pytest.approx(np.average(paid, weights=weights))
     loss = next(one for one in found.parts[0].measures if one.name == "expected loss")
     assert loss.low <= loss.value <= loss.high
+
+
+KINDS = {
+    "classes": "target y minimize errors",
+    "numbers": "target n: number minimize mse",
+    "counts": "target n: number minimize poisson",
+    "survival": "target survival t event e minimize survival_loss",
+    "choices": "target choice {r, s} by reward maximize reward",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(scaled(10)))
+def test_a_row_of_weight_k_is_measured_as_k_rows(kind: str, seed: int) -> None:
+    """Also of weight 0, in groups, and in what is told of test rows."""
+    rng = np.random.default_rng(seed)
+    rows: dict[str, Any] = {
+        "x": rng.integers(0, 5, 30).tolist(),
+        "g": rng.choice(["u", "v"], 30).tolist(),
+        "y": rng.choice(["a", "b", "c"], 30).tolist(),
+        "n": rng.integers(0, 6, 30).tolist(),
+        "t": rng.integers(1, 20, 30).tolist(),
+        "e": rng.integers(0, 2, 30).tolist(),
+        "r": rng.integers(0, 9, 30).tolist(),
+        "s": rng.integers(0, 9, 30).tolist(),
+    }
+    used = re.findall(r"\w+", KINDS[kind])
+    dropped = ", ".join(name for name in rows if name != "x" and name not in used)
+    spec = f"data frame {KINDS[kind]} drop {dropped} tree depth <= 1"
+    weights = rng.integers(0, 4, 30)
+    model = odtdsl.solve(spec, frame=rows).tree
+    assert model is not None
+    repeated = {name: np.repeat(cells, weights).tolist() for name, cells in rows.items()}
+    weighted = {**rows, "w": weights.tolist()}
+    one, other = (
+        evaluate_under(
+            odtdsl.parse(text).analyse(frame=rows | extra, test_frame=test),
+            model,
+            read_frame(test),
+            draws=100,
+            by="g",
+            beside=False,
+        )
+        for text, extra, test in (
+            (spec + " weight w", {"w": [1] * 30}, weighted),
+            (spec, {}, repeated),
+        )
+    )
+    assert one.weight == "w"
+    assert other.weight is None
+    for first, second in zip(
+        sorted(one.parts, key=lambda part: str(part.group)),
+        sorted(other.parts, key=lambda part: str(part.group)),
+        strict=True,
+    ):
+        for mine, theirs in zip(first.measures, second.measures, strict=True):
+            assert mine.name == theirs.name
+            assert mine.value == pytest.approx(theirs.value, nan_ok=True, abs=1e-12)
+            assert np.isnan(mine.low) or mine.low <= mine.high
+    assert one.score is not None
+    assert other.score is not None
+    for name, value in one.score.figures.items():
+        if name != "errors":
+            assert value == pytest.approx(other.score.figures[name], abs=1e-12), name
+    if kind == "counts":
+        assert values(one)["half Poisson deviance"] == pytest.approx(one.score.figures["poisson"])
+        truth, said = np.array(repeated["n"]), np.array(model.predict(repeated))
+        deviance = metrics.mean_poisson_deviance(truth, said) / 2
+        assert values(one)["half Poisson deviance"] == pytest.approx(deviance)
+        explained = metrics.d2_tweedie_score(truth, said, power=1)
+        assert values(one)["D2 (Poisson)"] == pytest.approx(explained)
+
+
+def test_intervals_of_weighted_rows_are_those_of_drawn_rows() -> None:
+    """Weights part the rows of a leaf and a class: drawn with their rows, not beside them."""
+    rng = np.random.default_rng(1)
+    rows = {"x": [0, 1] * 100, "y": rng.choice(["a", "b"], 200).tolist()}
+    weights = rng.choice([1.0, 10.0], 200)
+    spec = "data frame target y weight w tree depth <= 1 minimize errors"
+    frame = {**rows, "w": weights.tolist()}
+    analysis = odtdsl.parse(spec).analyse(frame=frame, test_frame=frame)
+    model = odtdsl.solve(spec, frame=frame).tree
+    assert model is not None
+    found = evaluate_under(analysis, model, read_frame(frame), draws=4000, beside=False)
+    accuracy = next(one for one in found.parts[0].measures if one.name == "accuracy")
+    right = np.array(model.predict(frame)) == np.array(rows["y"])
+    at = rng.integers(0, 200, (4000, 200))
+    drawn = (right[at] * weights[at]).sum(axis=1) / weights[at].sum(axis=1)
+    assert accuracy.value == pytest.approx(np.average(right, weights=weights))
+    assert accuracy.low == pytest.approx(np.quantile(drawn, 0.025), abs=0.01)
+    assert accuracy.high == pytest.approx(np.quantile(drawn, 0.975), abs=0.01)
+
+
+def test_a_prediction_of_none_for_some_has_no_bounded_deviance() -> None:
+    spec = "data frame target y: number tree depth <= 1 minimize poisson"
+    frame = {"x": [0, 0, 1, 1], "y": [0, 0, 3, 4]}
+    analysis = odtdsl.parse(spec).analyse(frame=frame, test_frame=frame | {"y": [0, 1, 3, 4]})
+    model = odtdsl.solve(spec, frame=frame).tree
+    assert model is not None
+    later = read_frame(frame | {"y": [0, 1, 3, 4]})
+    found = evaluate_under(analysis, model, later, draws=100, beside=False)
+    assert values(found)["half Poisson deviance"] == np.inf
+    json.dumps(found.to_json(), allow_nan=False)
+    assert found.score is not None
+    assert "poisson inf" in str(found.score)
 
 
 def test_numbers_stand_beside_cart_too() -> None:

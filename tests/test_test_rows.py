@@ -254,11 +254,14 @@ def test_what_weights_count_in_is_told(skeleton: str) -> None:
     frame = {"a": [0, 0, 0, 1, 1], "y": ["n", "n", "p", "p", "p"]}
     plain = odtdsl.solve(spec, frame=frame, test_frame=frame)
     assert "1 training error\n" in str(plain)
-    assert "without weights" not in str(plain)
+    assert "test: 1 error on 5 rows, accuracy 80.00%\n" in str(plain)
     weights = {"w": [1, 1.5, 0.75, 1, 2]}
     result = odtdsl.solve(spec + " weight w", frame=frame | weights, test_frame=frame | weights)
     assert "training errors of weight 0.75\n" in str(result)
-    assert "test: 1 error on 5 rows, accuracy 80.00%, without weights\n" in str(result)
+    assert "test: 1 error on 5 rows, accuracy 88.00% by weight\n" in str(result)
+    assert result.test is not None
+    assert result.test.to_json()["weighted"] is True
+    assert result.test.to_json()["accuracy"] == pytest.approx(1 - 0.75 / 6.25)
     assert f"minimize error_rate: {0.75 / 6.25:g}" in str(result)
 
 

@@ -8,6 +8,8 @@ from dataclasses import field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+import numpy as np
+
 from odtdsl.auditor.audit import AuditOfRows, audit_rows, values_of
 from odtdsl.auditor.results import audit_to_json
 from odtdsl.base.diagnostics.model import Diagnostic, error, shortened
@@ -22,18 +24,18 @@ from odtdsl.predictors.predictor import Predictor
 if TYPE_CHECKING:
     from odtdsl.datasets.dataset import Dataset, Value
     from odtdsl.datasets.table import BoolArray, FloatArray, IntArray, RawColumn, Table
-    from odtdsl.problem.ir.problem import TargetDecl
+    from odtdsl.problem.ir.problem import Problem
     from odtdsl.problem.ir.rows import Rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputScore:
-    """Predictions of several targets, or of targets under rules on outputs; rows count alike.
+    """Predictions of several targets, or of targets under rules on outputs.
 
     Attributes
     ----------
     mse
-        Mean squared error of each target, by its name.
+        Mean squared error of each target, by its name; rows count by their weights.
     infeasible
         Rows whose prediction breaks a rule on outputs: 0 unless leaves are `relaxed` or
         `average`.
@@ -59,12 +61,14 @@ class OutputScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestScore:
-    """How the model does on test rows: reported, never optimized; rows count alike.
+    """How the model does on test rows: reported, never optimized; rows count by their weights.
 
     Attributes
     ----------
     errors
-        Wrong predictions; None for number targets.
+        How many predictions are wrong, without weights; None for number targets.
+    wrong
+        The share of the weight of these rows; None for number targets.
     mse, mae
         Mean squared and absolute error over rows and number targets; None for classes.
     audit
@@ -76,15 +80,16 @@ class TestScore:
     predicts
         What such a constant predicts, a value for each target; nothing for other models.
     measures
-        Of other tasks than classes and numbers, their measures by name.
+        Further measures by name: those of other tasks, and `poisson` where the spec speaks of it.
     weighted
-        Whether the rows have weights, which count in the audit and not in these measures.
+        Whether the rows have different weights.
     """
 
     __test__ = False
 
     rows: int
     errors: int | None = None
+    wrong: float | None = None
     mse: float | None = None
     mae: float | None = None
     outputs: OutputScore | None = None
@@ -100,8 +105,8 @@ class TestScore:
 
     @property
     def accuracy(self) -> float | None:
-        """The share of correct predictions; `None` for number targets."""
-        return None if self.errors is None else 1 - self.errors / self.rows
+        """The share of correct predictions, by weight; `None` for number targets."""
+        return None if self.wrong is None else 1 - self.wrong
 
     @property
     def figures(self) -> dict[str, float]:
@@ -118,6 +123,8 @@ class TestScore:
     def to_json(self) -> dict[str, Any]:
         """Rows and the `figures`; where they are asked for, also objective, rules, baseline."""
         found: dict[str, Any] = {"rows": self.rows}
+        if self.weighted:
+            found["weighted"] = True
         found |= {name: as_number(value) for name, value in self.figures.items()}
         if self.outputs is not None:
             found["outputs"] = self.outputs.to_json()
@@ -157,8 +164,8 @@ class ScorePart(Part):
     """Whether the scores say something of training rows that objective and errors do not."""
 
     @abstractmethod
-    def score(self, model: Predictor, data: Dataset, target: TargetDecl | None = None) -> TestScore:
-        """How a model does on some rows, which count alike; `target` where the spec is known."""
+    def score(self, model: Predictor, data: Dataset, problem: Problem | None = None) -> TestScore:
+        """How a model does on some rows, by their weights; `problem` where the spec is known."""
 
     @abstractmethod
     def constants(
@@ -176,8 +183,10 @@ class ScorePart(Part):
         """What is doubtful about a model on its training rows; `counted` as in `model_warnings`."""
         return ()
 
-    def resampled(self, model: Predictor, table: Table) -> Resampled | None:
+    def resampled(self, model: Predictor, table: Table, weights: FloatArray) -> Resampled | None:
         """The measures of any sample of rows as read; None where they come from counts alone.
+
+        `weights` are those of the rows, float64 (n_rows,).
 
         Raises
         ------
@@ -204,6 +213,13 @@ def numbers_of(column: RawColumn) -> FloatArray:
     return column.numbers
 
 
+def row_weights(data: Dataset) -> FloatArray:
+    """What each row counts in measures, float64 (n_rows,): its weight; 1 where all are 0."""
+    weights = data.weights.numerators
+    found: FloatArray = np.asarray(weights if weights.any() else np.ones_like(weights), np.float64)
+    return found
+
+
 def output_score(model: Predictor, rows: Rows, data: Dataset) -> OutputScore | None:
     """The predictions of a model of several targets, or under rules on outputs; else None."""
     return ScorePart.of(rows.problem.target.kind).outputs(model, rows, data)
@@ -211,9 +227,8 @@ def output_score(model: Predictor, rows: Rows, data: Dataset) -> OutputScore | N
 
 def training_score(model: Predictor, rows: Rows) -> TestScore | None:
     """The scores of a model on its training rows, for tasks where they add something."""
-    target = rows.problem.target
-    part = ScorePart.of(target.kind)
-    return part.score(model, rows.data, target) if part.of_training else None
+    part = ScorePart.of(rows.problem.target.kind)
+    return part.score(model, rows.data, rows.problem) if part.of_training else None
 
 
 def model_warnings(
@@ -238,18 +253,18 @@ def score(model: Predictor, test: Dataset, rows: Rows | None = None) -> TestScor
     same of the best constant.
     """
     part = ScorePart.of(model.target_kind)
-    found = part.score(model, test, None if rows is None else rows.problem.target)
+    weights = row_weights(test)
+    found = part.score(model, test, None if rows is None else rows.problem)
+    found = replace(found, weighted=bool((weights != weights[:1]).any()))
     if rows is None:
         return found
     constant, predicts = _best_constant(model, rows)
-    weights = test.weights.numerators
     return replace(
         found,
-        weighted=bool((weights != weights[:1]).any()),
         outputs=part.outputs(model, rows, test),
         audit=audit_rows(model, rows.problem, test),
         baseline=replace(
-            part.score(constant, test, rows.problem.target),
+            part.score(constant, test, rows.problem),
             predicts=predicts,
             audit=audit_rows(constant, rows.problem, test),
         ),

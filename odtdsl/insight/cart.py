@@ -12,7 +12,7 @@ from odtdsl.predictors.encoding import encode_cells
 from odtdsl.predictors.nodes import Branch, TreeNode
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.tree import Tree
-from odtdsl.problem.ir.problem import FeatureDecl, TreeSkeleton
+from odtdsl.problem.ir.problem import FeatureDecl, TreeSkeleton, terms_of
 
 if TYPE_CHECKING:
     from odtdsl.compiler import Analysis
@@ -117,6 +117,8 @@ class Prices:
     ----------
     losses
         float64, by true and predicted class; None where every mistake costs 1.
+    counted
+        Whether the spec speaks of the deviance of counts.
     """
 
     def __init__(self, analysis: Analysis, model: Predictor) -> None:
@@ -126,6 +128,7 @@ class Prices:
         plain = not found.size or np.array_equal(found, 1 - np.eye(len(found)))
         self.losses: FloatArray | None = None if plain or not known else found
         amounts = (*problem.costs.features, *(one.amount for one in problem.costs.shared))
+        self.counted = "poisson" in terms_of(problem)
         self._free = not any(amounts) or not isinstance(model, Tree)
 
     def paid(self, model: Predictor, grown: Cart | None) -> FloatArray | None:

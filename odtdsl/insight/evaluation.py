@@ -2,18 +2,20 @@
 
 All measures of classes are functions of one table: how many rows of each true class end at each
 leaf. A bootstrap of rows draws that table from a multinomial distribution, so that thousands of
-draws of a million rows cost no more than those of a hundred.
+draws of a million rows cost no more than those of a hundred. Where rows have weights, it is drawn
+by true class, leaf and weight, and holds the weights of what was drawn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from odtdsl.auditor.meanings import half_deviance
 from odtdsl.auditor.rows import AuditRows
 from odtdsl.base.diagnostics.model import OdtError, error
 from odtdsl.base.numbers import as_number
@@ -21,7 +23,14 @@ from odtdsl.datasets.dataset import Value
 from odtdsl.datasets.digest import digest
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray, RawColumn, Table
 from odtdsl.driver.pipeline import solve
-from odtdsl.driver.scoring import Resampled, ScorePart, TestScore, numbers_of, score
+from odtdsl.driver.scoring import (
+    Resampled,
+    ScorePart,
+    TestScore,
+    numbers_of,
+    row_weights,
+    score,
+)
 from odtdsl.insight.cart import Cart, Prices, cart_of
 from odtdsl.predictors.leaves import leaf_shares
 from odtdsl.predictors.predictor import Predictor
@@ -87,7 +96,7 @@ class Part:
         The value of the column that rows are grouped by, or the name of a group of the spec; None
         for all rows.
     confusion
-        Rows by true class (first) and predicted class; empty for numbers.
+        Rows, without weights, by true class (first) and predicted class; empty for numbers.
     calibration
         For each leaf that rows reach: its number, the rows, the class that it predicts, the share
         of that class in training (what `predict_proba` says) and here; empty for numbers.
@@ -150,6 +159,9 @@ class Evaluation:
         the first.
     trained
         How many of the rows the spec trains on, where they are the rows of its own data.
+    weight
+        The column by whose weights rows count, in all measures and intervals; None where they
+        count alike.
     """
 
     target: tuple[str, ...]
@@ -162,6 +174,7 @@ class Evaluation:
     left_beside: bool = False
     groups: tuple[Part, ...] = ()
     trained: int = 0
+    weight: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """All of it as values of JSON."""
@@ -176,6 +189,7 @@ class Evaluation:
             "parts": [part.to_json() for part in self.parts],
             "groups": [part.to_json() for part in self.groups],
             "trained": self.trained,
+            "weight": self.weight,
         }
 
 
@@ -187,6 +201,7 @@ def evaluate(
     draws: int = DRAWS,
     seed: int = 0,
     prices: Prices | None = None,
+    weights: FloatArray | None = None,
 ) -> Evaluation:
     """Measure a model on rows whose truth is known.
 
@@ -202,6 +217,8 @@ def evaluate(
         Of the bootstrap (Efron 1979), with percentile intervals of 95%.
     prices
         What mistakes and questions cost, for the expected loss and cost.
+    weights
+        float64 (n_rows,): what each row counts; by default all count alike.
 
     Raises
     ------
@@ -220,7 +237,7 @@ def evaluate(
                 if name != by
                 else (),
             )
-    measured = _any_measured(model, table, prices)
+    measured = _any_measured(model, table, prices, weights)
     if not measured.known.any():
         raise error(
             "U217",
@@ -270,15 +287,16 @@ def evaluate_under(
     most `MOST_BESIDE` training cells.
     """
     prices = Prices(analysis, model)
-    found = evaluate(model, table, by=by, draws=draws, seed=seed, prices=prices)
+    weights = _weights(analysis, table)
+    found = evaluate(model, table, by=by, draws=draws, seed=seed, prices=prices, weights=weights)
     many = analysis.rows.data.n_rows * len(analysis.problem.features) > MOST_BESIDE
     others = []
     if beside or (beside is None and not many):
         if (grown := _greedy(analysis)) is not None:
-            other = evaluate(grown, table, draws=draws, seed=seed, prices=prices)
+            other = evaluate(grown, table, draws=draws, seed=seed, prices=prices, weights=weights)
             others.append(("greedy tree", other.parts[0]))
         if (cart := cart_of(analysis)) is not None:
-            measured = _measured(model, table, prices, cart)
+            measured = _measured(model, table, prices, weights, cart)
             part = measured.part(None, measured.known, draws, np.random.default_rng(seed))
             others.append(("CART", part))
     test = analysis.test
@@ -293,7 +311,23 @@ def evaluate_under(
         left_beside=left,
         groups=groups,
         trained=analysis.rows.data.n_rows if own else 0,
+        weight=None if weights is None else analysis.problem.weight or "sample weight",
     )
+
+
+def _weights(analysis: Analysis, table: Table) -> FloatArray | None:
+    """What each row counts by the spec; None where all count alike.
+
+    Rows that the spec drops, as their truth is missing, have the weight of their cell.
+    """
+    test, name = analysis.test, analysis.problem.weight
+    if test is not None and test.n_rows == table.n_rows:
+        found = row_weights(test)
+    elif name is not None and name in table.columns:
+        found = np.nan_to_num(numbers_of(table.columns[name]))
+    else:
+        return None
+    return found if found.any() and (found != found[:1]).any() else None
 
 
 def _of_spec(
@@ -304,7 +338,9 @@ def _of_spec(
     if test is None or not test.n_rows or not groups:
         return
     rows = AuditRows(analysis.problem, test, training=False)
-    measured = _any_measured(model, test.table, prices)
+    weights = row_weights(test)
+    alike = bool((weights == weights[:1]).all())
+    measured = _any_measured(model, test.table, prices, None if alike else weights)
     rng = np.random.default_rng(seed)
     for group in groups[:MOST_GROUPS]:
         inside = measured.known & rows.group(group.name)
@@ -313,17 +349,22 @@ def _of_spec(
 
 
 def _any_measured(
-    model: Predictor, table: Table, prices: Prices | None
+    model: Predictor, table: Table, prices: Prices | None, weights: FloatArray | None
 ) -> _Classes | _Numbers | _Sampled:
-    sampled = ScorePart.of(model.target_kind).resampled(model, table)
-    return _Sampled(sampled) if sampled is not None else _measured(model, table, prices)
+    own = np.ones(table.n_rows) if weights is None else weights
+    sampled = ScorePart.of(model.target_kind).resampled(model, table, own)
+    return _Sampled(sampled) if sampled is not None else _measured(model, table, prices, weights)
 
 
 def _measured(
-    model: Predictor, table: Table, prices: Prices | None, grown: Cart | None = None
+    model: Predictor,
+    table: Table,
+    prices: Prices | None,
+    weights: FloatArray | None,
+    grown: Cart | None = None,
 ) -> _Classes | _Numbers:
     kind = _Classes if model.classes else _Numbers
-    return kind(model, table, prices, grown)
+    return kind(model, table, prices, weights, grown)
 
 
 def _greedy(analysis: Analysis) -> Predictor | None:
@@ -355,11 +396,16 @@ def _measure(name: str, value: float, drawn: FloatArray) -> Measure:
     defined = drawn[~np.isnan(drawn)]
     low, high = (np.nan, np.nan)
     if len(defined) and not np.isnan(value):
-        low, high = np.quantile(defined, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+        # between infinite values nothing can be interpolated
+        how: Literal["linear", "nearest"] = "linear" if np.isfinite(defined).all() else "nearest"
+        low, high = np.quantile(defined, ((1 - LEVEL) / 2, (1 + LEVEL) / 2), method=how)
     return Measure(name=name, value=float(value), low=float(low), high=float(high))
 
 
 # ---- classes
+
+_Table = npt.NDArray[Any]
+"""Counts of rows, int64, or sums of their weights, float64."""
 
 
 class _Classes:
@@ -371,6 +417,8 @@ class _Classes:
         The model of a spec, and the rows.
     prices
         What mistakes and questions cost, where a spec says so.
+    weights
+        float64 (n_rows,): what each row counts; None where all count alike.
     grown
         Another tree that is measured: CART.
     """
@@ -380,14 +428,16 @@ class _Classes:
         model: Predictor,
         table: Table,
         prices: Prices | None = None,
+        weights: FloatArray | None = None,
         grown: Cart | None = None,
     ) -> None:
+        self.weights = weights
         self.truth = _codes(table.columns[model.targets[0]], model.classes)
         self.known: BoolArray = self.truth >= 0
         many = len(model.classes)
         self.names = [label_text(label) for label in model.classes]
-        weights = np.array([leaf.class_weights or (0.0,) * many for leaf in model.ends])
-        self.most_often = int(weights.sum(axis=0).argmax())
+        trained = np.array([leaf.class_weights or (0.0,) * many for leaf in model.ends])
+        self.most_often = int(trained.sum(axis=0).argmax())
         if grown is None:
             self.ends = model.apply(table)
             self.predicted = np.array([leaf.label for leaf in model.ends], dtype=np.int64)
@@ -407,28 +457,32 @@ class _Classes:
         places = self.ends[rows] * many + self.truth[rows]
         counts = np.bincount(places, minlength=shape[0] * shape[1])
         n = int(counts.sum())
-        used = np.flatnonzero(counts)
-        drawn = np.zeros((draws, len(counts)), dtype=np.int64)
-        drawn[:, used] = rng.multinomial(n, counts[used] / n, size=draws)
-        both = np.concatenate([counts[None], drawn]).reshape(-1, *shape)
+        if self.weights is None:
+            used = np.flatnonzero(counts)
+            drawn = np.zeros((draws, len(counts)), dtype=np.int64)
+            drawn[:, used] = rng.multinomial(n, counts[used] / n, size=draws)
+            tables: _Table = np.concatenate([counts[None], drawn])
+        else:
+            tables = _weighted(places, self.weights[rows], len(counts), draws, rng)
+        both = tables.reshape(-1, *shape)
         measures = [_measure(name, v[0], v[1:]) for name, v in self._measures(both)]
+        counts = counts.reshape(shape)
         confusion = np.zeros((many, many), dtype=np.int64)
-        np.add.at(confusion.T, self.predicted, both[0])
+        np.add.at(confusion.T, self.predicted, counts)
         return Part(
             group=group,
             rows=n,
             measures=tuple(measures),
             confusion=tuple(map(tuple, confusion.tolist())),
-            calibration=tuple(self._calibration(both[0])),
+            calibration=tuple(self._calibration(counts, both[0])),
             roc=tuple(self._roc(both[0])) if many == 2 else (),
         )
 
-    def _measures(self, counts: IntArray) -> Iterator[tuple[str, FloatArray]]:
+    def _measures(self, counts: _Table) -> Iterator[tuple[str, FloatArray]]:
         """Each measure of tables (n, leaves, classes), float64 (n,)."""
         n = counts.sum(axis=(1, 2))
         classes = counts.sum(axis=1)
-        hit = np.zeros(classes.shape, dtype=np.int64)
-        said = np.zeros(classes.shape, dtype=np.int64)
+        hit, said = np.zeros_like(classes), np.zeros_like(classes)
         for leaf, label in enumerate(self.predicted):
             hit[:, label] += counts[:, leaf, label]
             said[:, label] += counts[:, leaf].sum(axis=1)
@@ -457,7 +511,7 @@ class _Classes:
             if len(self.names) > 2:
                 yield f"ROC AUC({name})", auc[:, label]
 
-    def _auc(self, counts: IntArray, label: int) -> FloatArray:
+    def _auc(self, counts: _Table, label: int) -> FloatArray:
         """The share of pairs of a row of the class and another one that stand in the right order
         by the class's share at their leaves; ties count half (Fawcett 2006)."""
         scores, at = np.unique(self.shares[:, label], return_inverse=True)
@@ -470,7 +524,7 @@ class _Classes:
         pairs = positive.sum(axis=1) * negative.sum(axis=1)
         return _ratio((positive * below).sum(axis=1), pairs)
 
-    def _roc(self, counts: IntArray) -> Iterator[tuple[float, float, float]]:
+    def _roc(self, counts: _Table) -> Iterator[tuple[float, float, float]]:
         """The points of the curve of the second class, from (0, 0) to (1, 1)."""
         scores, at = np.unique(self.shares[:, 1], return_inverse=True)
         ends = np.zeros((len(scores), 2))
@@ -483,12 +537,36 @@ class _Classes:
         for (false, true), least in zip(reached.tolist(), scores[::-1].tolist(), strict=True):
             yield false, true, least
 
-    def _calibration(self, counts: IntArray) -> Iterator[tuple[int, int, str, float, float]]:
+    def _calibration(
+        self, counts: IntArray, weights: _Table
+    ) -> Iterator[tuple[int, int, str, float, float]]:
         for leaf, label in enumerate(self.predicted.tolist()):
-            n = int(counts[leaf].sum())
-            if n:
+            n, weight = int(counts[leaf].sum()), weights[leaf].sum()
+            if n and weight:
                 expected = float(self.shares[leaf, label])
-                yield leaf, n, self.names[label], expected, float(counts[leaf, label] / n)
+                yield leaf, n, self.names[label], expected, float(weights[leaf, label] / weight)
+
+
+def _weighted(
+    places: IntArray, weights: FloatArray, size: int, draws: int, rng: np.random.Generator
+) -> FloatArray:
+    """The weight at each place, of the rows and of draws of them: float64 (draws + 1, size).
+
+    Rows of one place and weight are drawn together; many of them, fewer times.
+    """
+    values, at = np.unique(weights, return_inverse=True)
+    codes, counts = np.unique(places * len(values) + at, return_counts=True)
+    here, own = codes // len(values), values[codes % len(values)]
+    first = np.flatnonzero(np.diff(here, prepend=-1))
+    draws = min(draws, max(100, _MOST_DRAWN // len(codes)))
+    found = np.zeros((draws + 1, size))
+    found[0, here[first]] = np.add.reduceat(counts * own, first)
+    step = max(1, _MOST_CELLS // len(codes))
+    for start in range(1, draws + 1, step):
+        end = min(draws + 1, start + step)
+        drawn = rng.multinomial(len(places), counts / len(places), size=end - start) * own
+        found[start:end, here[first]] = np.add.reduceat(drawn, first, axis=1)
+    return found
 
 
 def _codes(column: RawColumn, classes: tuple[Value, ...]) -> IntArray:
@@ -534,9 +612,11 @@ class _Numbers:
         model: Predictor,
         table: Table,
         prices: Prices | None = None,
+        weights: FloatArray | None = None,
         grown: Cart | None = None,
     ) -> None:
-        self.targets = model.targets
+        self.weights, self.targets = weights, model.targets
+        self.counted = prices is not None and prices.counted
         columns = [numbers_of(table.columns[name]) for name in model.targets]
         self.truth = np.stack(columns, axis=1)
         self.outputs = model.outputs(table) if grown is None else grown.outputs(table)
@@ -555,16 +635,22 @@ class _Numbers:
         paid = np.zeros_like(off)
         if self.paid is not None:
             paid += self.paid[rows, None]
-        sums = np.stack([off**2, np.abs(off), truth, truth**2, paid])  # (5, rows, targets)
-        n = len(truth)
+        each = [off**2, np.abs(off), truth, truth**2, paid]
+        if self.counted:
+            lost = half_deviance(truth, self.outputs[rows])
+            unbounded = ~np.isfinite(lost)
+            of_none = truth * np.log(np.where(truth > 0, truth, 1))
+            each += [np.where(unbounded, 0, lost), unbounded, of_none]
+        sums = np.stack(each)  # (5 or 8, rows, targets)
+        n, own = len(truth), None if self.weights is None else self.weights[rows]
         draws = min(draws, max(100, _MOST_DRAWN // n))
         means = np.empty((draws + 1, *sums.shape[::2]))
-        means[0] = sums.mean(axis=1)
+        means[0] = sums.mean(axis=1) if own is None else _means(own[None], sums)
         step = max(1, _MOST_CELLS // n)
         for first in range(1, draws + 1, step):
             last = min(draws + 1, first + step)
             weights = rng.multinomial(n, np.full(n, 1 / n), size=last - first)
-            means[first:last] = np.einsum("dn,snt->dst", weights / n, sums)
+            means[first:last] = _means(weights if own is None else weights * own, sums)
         return Part(
             group=group,
             rows=n,
@@ -574,13 +660,26 @@ class _Numbers:
     def _measures(self, means: FloatArray) -> Iterator[tuple[str, FloatArray]]:
         for at, name in enumerate(self.targets):
             of = f"({name})" if len(self.targets) > 1 else ""
-            squared, absolute, mean, square, _ = means[:, :, at].T
+            squared, absolute, mean, square = means[:, :4, at].T
             yield f"mean squared error{of}", squared
             yield f"root mean squared error{of}", np.sqrt(squared)
             yield f"mean absolute error{of}", absolute
             yield f"R2{of}", 1 - _ratio(squared, np.maximum(square - mean**2, 0))
+            if self.counted:
+                lost, unbounded, of_none = means[:, 5:, at].T
+                deviance = np.where(unbounded > 0, np.inf, lost)
+                alone = of_none - mean * np.log(np.where(mean > 0, mean, 1))
+                yield f"half Poisson deviance{of}", deviance
+                yield f"D2 (Poisson){of}", 1 - _ratio(deviance, np.maximum(alone, 0))
         if self.paid is not None:
             yield "expected cost", means[:, 4, 0]
+
+
+def _means(weights: npt.NDArray[Any], sums: FloatArray) -> FloatArray:
+    """float64 (draws, sums, targets): the means of (sums, rows, targets) by (draws, rows)."""
+    total = weights.sum(axis=1, keepdims=True)
+    found: FloatArray = np.einsum("dn,snt->dst", _ratio(weights, total), sums)
+    return found
 
 
 # ---- what else a task measures

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from odtdsl.datasets.table import FloatArray, IntArray
+from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
 
 Curve = tuple[tuple[float, float, float], ...]
 EVEN = 1e-12
@@ -86,7 +86,9 @@ def _at(at: FloatArray, values: FloatArray, times: FloatArray, before: float) ->
     return found
 
 
-def concordance(times: FloatArray, events: FloatArray, risk: FloatArray) -> float | None:
+def concordance(
+    times: FloatArray, events: FloatArray, risk: FloatArray, weights: FloatArray | None = None
+) -> float | None:
     """Harrell's C: of pairs whose order in time is known, the share whose order of risk agrees.
 
     The row of the earlier event should have the higher risk; equal risks count half. A row
@@ -96,6 +98,8 @@ def concordance(times: FloatArray, events: FloatArray, risk: FloatArray) -> floa
     ----------
     times, events, risk
         float64 (n_rows,) each; events are 0 or 1.
+    weights
+        float64 (n_rows,): a pair counts as the product of those of its rows; by default 1.
 
     Returns
     -------
@@ -107,21 +111,38 @@ def concordance(times: FloatArray, events: FloatArray, risk: FloatArray) -> floa
     Harrell, Lee and Mark, Statistics in Medicine 1996.
     """
     levels, level = np.unique(risk, return_inverse=True)
-    of_event = [np.sort(times[(level == k) & (events > 0)]) for k in range(len(levels))]
-    censored = [np.sort(times[(level == k) & (events <= 0)]) for k in range(len(levels))]
+    own = np.ones(len(times)) if weights is None else weights
+    of_event = [_sorted(times, own, (level == k) & (events > 0)) for k in range(len(levels))]
+    censored = [_sorted(times, own, (level == k) & (events <= 0)) for k in range(len(levels))]
     agree = known = 0.0
-    for high, early in enumerate(of_event):
+    for high, (early, counts, _) in enumerate(of_event):
         for low in range(len(levels)):
-            later = len(of_event[low]) - np.searchsorted(of_event[low], early, side="right")
-            outlived = len(censored[low]) - np.searchsorted(censored[low], early, side="left")
-            pairs = float((later + outlived).sum())
+            at, _, after = of_event[low]
+            later = after[np.searchsorted(at, early, side="right")]
+            at, _, after = censored[low]
+            outlived = after[np.searchsorted(at, early, side="left")]
+            pairs = float((counts * (later + outlived)).sum())
             known += pairs
             agree += pairs * (1.0 if low < high else 0.5 if low == high else 0.0)
     return agree / known if known else None
 
 
+def _sorted(
+    times: FloatArray, weights: FloatArray, rows: BoolArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Some rows by their times: these, the weights, and the weight from each place to the end."""
+    order = np.argsort(times[rows], kind="stable")
+    own = weights[rows][order]
+    after: FloatArray = np.append(np.cumsum(own[::-1])[::-1], 0.0)
+    return times[rows][order], own, after
+
+
 def integrated_brier(
-    times: FloatArray, events: FloatArray, curves: Sequence[Curve], ends: IntArray
+    times: FloatArray,
+    events: FloatArray,
+    curves: Sequence[Curve],
+    ends: IntArray,
+    weights: FloatArray | None = None,
 ) -> float | None:
     """The Brier score of survival, integrated over time by trapezoids and divided by its span.
 
@@ -136,6 +157,8 @@ def integrated_brier(
         float64 (n_rows,) each; events are 0 or 1.
     curves, ends
         The curve of each leaf, and int64 (n_rows,): the leaf of each row.
+    weights
+        float64 (n_rows,): those of the rows; by default 1.
 
     Returns
     -------
@@ -146,13 +169,17 @@ def integrated_brier(
     ----------
     Graf, Schmoor, Sauerbrei and Schumacher, Statistics in Medicine 1999.
     """
+    if weights is not None and not weights.all():
+        kept = weights > 0
+        return integrated_brier(times[kept], events[kept], curves, ends[kept], weights[kept])
     watched = censoring(total(tuple(curves)))
     at = np.unique(times[(events > 0) & (times < times.max(initial=0.0))])
     at = at[survival(watched, at) > 0]
+    counts = np.ones(len(times)) if weights is None else weights
     if len(at) < 2:
         return None
     own = survival(watched, times)
-    gone = np.where((events > 0) & (own > 0), 1 / np.where(own > 0, own, 1.0), 0.0)
+    gone = np.where((events > 0) & (own > 0), counts / np.where(own > 0, own, 1.0), 0.0)
     still = 1 / survival(watched, at)
     scores = np.zeros(len(at))
     for end, curve in enumerate(curves):
@@ -162,8 +189,9 @@ def integrated_brier(
         share = survival(curve, at)
         order = np.argsort(times[here], kind="stable")
         before = np.append(0.0, np.cumsum(gone[here][order]))
+        _, _, after = _sorted(times, counts, here)
         until = np.searchsorted(times[here][order], at, side="right")
-        scores += share**2 * before[until] + (1 - share) ** 2 * still * (len(order) - until)
-    scores /= len(times)
+        scores += share**2 * before[until] + (1 - share) ** 2 * still * after[until]
+    scores /= counts.sum()
     area = float((np.diff(at) * (scores[1:] + scores[:-1]) / 2).sum())
     return area / float(at[-1] - at[0])

@@ -41,10 +41,15 @@ def shown(value: Fraction | None, digits: int = 6) -> str:
     """A number with at most `digits` significant digits; a dash for None."""
     if value is None:
         return "-"
+    if abs(value) >= UNBOUNDED:
+        return "inf" if value > 0 else "-inf"
     if value.denominator == 1:
         return str(value.numerator)
     return f"{float(value):.{digits}g}"
 
+
+UNBOUNDED = 10**299
+"""Losses without bound, as `poisson` where 0 is predicted for more, are larger in audits."""
 
 NOISE = Fraction(1, 10**9)
 """What rules on floats may be off by, in units of their bound and 1: see the auditor's."""
@@ -215,9 +220,9 @@ def test_line(test: TestScore) -> str:
 
 def score_line(test: TestScore, of: str) -> str:
     """What is reported of rows; `of` says what they are."""
-    aside = ", without weights" if test.weighted else ""
+    aside = " by weight" if test.weighted else ""
     if test.accuracy is None:
-        return f"{of}: {_figures(test)} on {counted(test.rows, 'row')}{aside}"
+        return f"{of}: {_figures(test)}{aside} on {counted(test.rows, 'row')}"
     wrong = counted(test.errors or 0, "error")
     return f"{of}: {wrong} on {counted(test.rows, 'row')}, accuracy {test.accuracy:.2%}{aside}"
 
@@ -242,6 +247,11 @@ def test_lines(test: TestScore, stages: Sequence[str]) -> Iterator[str]:
     base = test.baseline
     if base is not None:
         yield f"{constant_name(base)}: {_figures(base)}"
+    if any(math.isinf(value) for value in test.figures.values()):
+        yield (
+            "a leaf predicts 0, but a row there has more: the deviance has no bound; larger leaves,"
+            " or a rule such as `forall leaf: y >= 0.01`, may help"
+        )
     if test.audit is None:
         return
     plain = None if base is None or base.audit is None else base.audit.objective
@@ -283,13 +293,11 @@ def is_in_test_line(text: str, value: Fraction | None, test: TestScore) -> bool:
     if test.errors is None:
         alike = test.figures.get(text.partition(" ")[2])
         return alike is not None and math.isclose(value, alike, rel_tol=1e-9)
-    wrong = Fraction(test.errors)
-    told = {
-        "minimize errors": wrong,
-        "minimize error_rate": wrong / test.rows,
-        "maximize accuracy": 1 - wrong / test.rows,
-    }
-    return told.get(text) == value
+    if text == "minimize errors":
+        return value == test.errors
+    shares = {"minimize error_rate": test.wrong, "maximize accuracy": test.accuracy}
+    alike = shares.get(text)
+    return alike is not None and math.isclose(value, alike, rel_tol=1e-9, abs_tol=1e-12)
 
 
 def trained_line(trained: int) -> str:

@@ -18,7 +18,8 @@ def lines(found: Evaluation, stages: Sequence[str] = ()) -> Iterator[str]:
     """An evaluation of a model, as text; `stages` are those of the spec's objective."""
     first, *groups = found.parts
     said = f"; {counted(found.left_out, 'row')} left out: no truth, or an unknown class"
-    yield f"{counted(first.rows, 'row')}{said if found.left_out else ''}"
+    weighed = "" if found.weight is None else f", weighted by `{found.weight}`"
+    yield f"{counted(first.rows, 'row')}{weighed}{said if found.left_out else ''}"
     if found.trained:
         yield trained_line(found.trained)
     yield ""
@@ -32,7 +33,8 @@ def lines(found: Evaluation, stages: Sequence[str] = ()) -> Iterator[str]:
         yield from _table([part.group or "" for part in found.groups], found.groups)
     if first.confusion:
         yield ""
-        yield "rows by true class (left) and prediction (above):"
+        aside = "" if found.weight is None else ", without weights"
+        yield f"rows by true class (left) and prediction (above){aside}:"
         head = ["", *found.classes]
         body = [
             [c, *map(str, line)] for c, line in zip(found.classes, first.confusion, strict=True)

@@ -10,7 +10,7 @@ from odtdsl.base.frozen import dataclass
 from odtdsl.base.source import NOWHERE, Source, Span
 from odtdsl.datasets.dataset import ColumnType, Value
 from odtdsl.datasets.request import DataRequest
-from odtdsl.problem.ir.expr import CellCondition, Condition, Expr, Scope
+from odtdsl.problem.ir.expr import CellCondition, Condition, Expr, Scope, applications
 
 MAX_SEARCH_DEPTH = 30
 """No tree is searched deeper than this many levels."""
@@ -224,3 +224,10 @@ class Problem:
         """The features of which a cell that a model sees can be missing."""
         asked = ("left", "right", "branch")
         return frozenset(one.name for one in self.features if one.missing in asked)
+
+
+def terms_of(problem: Problem) -> set[str]:
+    """The names of the terms that the objective and the rules speak of."""
+    stages = (stage.measure for stage in problem.objective)
+    rules = (rule.condition for rule in problem.rules)
+    return {call.term for said in (*stages, *rules) for call in applications(said)}

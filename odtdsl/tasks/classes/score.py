@@ -9,12 +9,12 @@ import numpy as np
 from odtdsl.auditor.audit import model_on_data
 from odtdsl.base.diagnostics.model import Diagnostic, Label
 from odtdsl.datasets.dataset import Dataset, Value
-from odtdsl.driver.scoring import ScorePart, TestScore
+from odtdsl.driver.scoring import ScorePart, TestScore, row_weights
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.nodes import Leaf
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.tree import Tree
-from odtdsl.problem.ir.problem import TargetDecl
+from odtdsl.problem.ir.problem import Problem
 from odtdsl.problem.ir.rows import Rows
 
 SHOWN = 5
@@ -23,11 +23,12 @@ SHOWN = 5
 class ClassScore(ScorePart):
     """Predictions are right or wrong."""
 
-    def score(self, model: Predictor, data: Dataset, target: TargetDecl | None = None) -> TestScore:
+    def score(self, model: Predictor, data: Dataset, problem: Problem | None = None) -> TestScore:
         """Wrong predictions."""
         assert data.labels is not None, "class targets have labels"
-        errors = int((model.labels(data.table) != data.labels).sum())
-        return TestScore(rows=data.n_rows, errors=errors)
+        wrong = model.labels(data.table) != data.labels
+        share = float(np.average(wrong, weights=row_weights(data)))
+        return TestScore(rows=data.n_rows, errors=int(wrong.sum()), wrong=share)
 
     def constants(
         self, model: Predictor, rows: Rows

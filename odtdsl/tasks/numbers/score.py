@@ -6,13 +6,14 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
+from odtdsl.auditor.meanings import half_deviance
 from odtdsl.auditor.outputs import kept, on_outputs
 from odtdsl.datasets.dataset import Dataset, Value
 from odtdsl.datasets.table import FloatArray
-from odtdsl.driver.scoring import OutputScore, ScorePart, TestScore
+from odtdsl.driver.scoring import OutputScore, ScorePart, TestScore, row_weights
 from odtdsl.predictors.nodes import Leaf, of_days
 from odtdsl.predictors.predictor import Predictor
-from odtdsl.problem.ir.problem import TargetDecl
+from odtdsl.problem.ir.problem import Problem, terms_of
 from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.outputs.feasible import feasible_lines
 
@@ -20,12 +21,21 @@ from odtdsl.problem.outputs.feasible import feasible_lines
 class NumberScore(ScorePart):
     """Predictions are near or far."""
 
-    def score(self, model: Predictor, data: Dataset, target: TargetDecl | None = None) -> TestScore:
-        """Mean errors over rows and targets."""
+    def score(self, model: Predictor, data: Dataset, problem: Problem | None = None) -> TestScore:
+        """Mean errors over rows and targets; the deviance where the spec speaks of `poisson`."""
         assert data.targets is not None, "number targets are there"
-        apart = model.outputs(data.table) - data.targets
+        truth = data.targets.reshape(data.n_rows, -1)
+        outputs, weights = model.outputs(data.table).reshape(truth.shape), row_weights(data)
+
+        def mean(lost: FloatArray) -> float:
+            kept = np.where(weights > 0, lost.mean(axis=1), 0.0)  # not 0 times infinite
+            return float(np.average(kept, weights=weights))
+
+        apart = truth - outputs
+        counted = problem is not None and "poisson" in terms_of(problem)
+        deviance = (("poisson", mean(half_deviance(truth, outputs))),) if counted else ()
         return TestScore(
-            rows=data.n_rows, mse=float((apart**2).mean()), mae=float(np.abs(apart).mean())
+            rows=data.n_rows, mse=mean(apart**2), mae=mean(np.abs(apart)), measures=deviance
         )
 
     def constants(
@@ -44,7 +54,8 @@ class NumberScore(ScorePart):
         if not (ruled or len(target.names) > 1):
             return None
         assert data.targets is not None, "number targets are there"
-        each = ((model.outputs(data.table) - data.targets) ** 2).mean(axis=0).tolist()
+        lost = (model.outputs(data.table) - data.targets) ** 2
+        each = np.average(lost, axis=0, weights=row_weights(data)).tolist()
         broken = ~kept(model, rows)[model.apply(data.table)]
         return OutputScore(
             rows=data.n_rows,

@@ -9,11 +9,11 @@ import numpy as np
 
 from odtdsl.datasets.dataset import Dataset, Value
 from odtdsl.datasets.table import FloatArray, IntArray, RawColumn, Table
-from odtdsl.driver.scoring import Resampled, ScorePart, TestScore, numbers_of
+from odtdsl.driver.scoring import Resampled, ScorePart, TestScore, numbers_of, row_weights
 from odtdsl.predictors.nodes import Leaf
 from odtdsl.predictors.predictor import Predictor
 from odtdsl.predictors.survival import concordance, integrated_brier
-from odtdsl.problem.ir.problem import TargetDecl
+from odtdsl.problem.ir.problem import Problem
 from odtdsl.problem.ir.rows import Rows
 from odtdsl.tasks.survival.problem import CAME, DID_NOT, hazards, observed, of_columns
 from odtdsl.tasks.survival.problem import PART as PROBLEM
@@ -24,14 +24,15 @@ class SurvivalScore(ScorePart):
 
     of_training: ClassVar = True
 
-    def score(self, model: Predictor, data: Dataset, target: TargetDecl | None = None) -> TestScore:
+    def score(self, model: Predictor, data: Dataset, problem: Problem | None = None) -> TestScore:
         """Both, where some pair of rows has an order, and times some span."""
         time, event = model.targets
         times, events = of_columns(data.columns[time], data.columns[event])
         ends = model.apply(data.table)
-        risk = model.predict(data.table)
-        brier = integrated_brier(times, events, [leaf.curve for leaf in model.ends], ends)
-        found = (("concordance", concordance(times, events, risk)), ("brier", brier))
+        risk, weights = model.predict(data.table), row_weights(data)
+        curves = [leaf.curve for leaf in model.ends]
+        brier = integrated_brier(times, events, curves, ends, weights)
+        found = (("concordance", concordance(times, events, risk, weights)), ("brier", brier))
         measures = tuple((name, value) for name, value in found if value is not None)
         return TestScore(rows=data.n_rows, measures=measures)
 
@@ -45,7 +46,7 @@ class SurvivalScore(ScorePart):
         (ratio,), curve = PROBLEM.estimate(rows, np.arange(rows.n_rows), (ratio,))
         yield model.alone(Leaf(output=(ratio,), size=rows.n_rows, curve=curve)), (ratio,)
 
-    def resampled(self, model: Predictor, table: Table) -> Resampled:
+    def resampled(self, model: Predictor, table: Table, weights: FloatArray) -> Resampled:
         """Harrell's C and the integrated Brier score of the rows' times and events."""
         time, event = (table.columns[name] for name in model.targets)
         times, events = numbers_of(time), _events(event)
@@ -53,10 +54,10 @@ class SurvivalScore(ScorePart):
         curves = [leaf.curve for leaf in model.ends]
 
         def measures(rows: IntArray) -> dict[str, float]:
-            of = times[rows], events[rows]
+            of, own = (times[rows], events[rows]), weights[rows]
             found = {
-                "concordance": concordance(*of, risk[rows]),
-                "integrated Brier score": integrated_brier(*of, curves, ends[rows]),
+                "concordance": concordance(*of, risk[rows], own),
+                "integrated Brier score": integrated_brier(*of, curves, ends[rows], own),
             }
             return {name: np.nan if value is None else value for name, value in found.items()}
 

@@ -11,12 +11,12 @@ from odtdsl.datasets.table import FloatArray
 from odtdsl.driver.scoring import ScorePart, TestScore
 from odtdsl.predictors.nodes import Leaf
 from odtdsl.predictors.predictor import Predictor
-from odtdsl.problem.ir.problem import TargetDecl
+from odtdsl.problem.ir.problem import Problem
 from odtdsl.problem.ir.rows import Rows
 
 
 class PickScore(ScorePart):
-    def score(self, model: Predictor, data: Dataset, target: TargetDecl | None = None) -> TestScore:
+    def score(self, model: Predictor, data: Dataset, problem: Problem | None = None) -> TestScore:
         made = model.labels(data.table)
         found = rewards(data, model.targets)[np.arange(data.n_rows), made].mean()
         return TestScore(rows=data.n_rows, measures=(("mean reward", float(found)),))
