@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -166,6 +167,22 @@ def test_weights_are_rounded_where_class_weights_multiply_them() -> None:
         (said,) = [one for one in fitted.result_.warnings if one.code == "D209"]
         assert "losses" in said.message
         price = np.round(30 / 3 / np.bincount(y), 5)[y]
+        lost = np.average(price * (fitted.predict(X) != y), weights=weights)
+        assert abs(lost - float(fitted.result_.objective)) < 0.001
+
+
+@pytest.mark.parametrize("rules", [None, ["forall leaf: size >= 2"]])
+def test_weights_are_rounded_however_large_they_are(rules: list[str] | None) -> None:
+    """What all have in common is no digit, nor is a weight without decimals kept at any price."""
+    for seed, largest in product(range(3), (1, 1e-12, 10**9, 10**10 / 2)):
+        rng = np.random.default_rng(seed)
+        X, y = rng.integers(0, 3, (25, 2)), rng.permutation(np.arange(25) % 7 % 3)
+        weights = rng.uniform(size=25) * largest
+        weights = np.rint(2 * weights) / 2 if largest > 1 else weights
+        tree = odtdsl.OptimalTreeClassifier(rules, max_depth=2, class_weight="balanced")
+        fitted = tree.fit(X, y, sample_weight=weights)
+        assert fitted.result_.status == "optimal"
+        price = np.round(25 / 3 / np.bincount(y), 5)[y]
         lost = np.average(price * (fitted.predict(X) != y), weights=weights)
         assert abs(lost - float(fitted.result_.objective)) < 0.001
 

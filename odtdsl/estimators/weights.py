@@ -42,7 +42,7 @@ def with_digits(
     from odtdsl.problem.terms.normalize import normalize
 
     weights = table[name]
-    if (weights == np.rint(weights)).all():
+    if weights.max() < 10 ** DIGITS[-1] and (weights == np.rint(weights)).all():
         return table, ()
     accepted: dict[int | None, FloatArray] = {}
     for digits in (None, *DIGITS):
@@ -58,7 +58,7 @@ def with_digits(
                 raise
         else:
             accepted[digits] = table[name]
-            if _objective_fits(core):
+            if _numbers_fit(core):
                 break
     else:  # no rounding helps
         digits = next(iter(accepted))
@@ -84,12 +84,13 @@ def with_digits(
     return table, (said,)
 
 
-def _objective_fits(core: Core) -> bool:
-    """Whether the first back end of `auto` that proves takes the numbers of the objective."""
+def _numbers_fit(core: Core) -> bool:
+    """Whether the first back end of `auto` that proves takes the numbers of objective and rules."""
     from odtdsl.backends.auto.backend import Kept
 
     first = preferred(diagrams=False)[0]
-    return all(one.need.form is not Form.OBJECTIVE_LINEAR for one in Kept(core)[first])
+    large = (Form.OBJECTIVE_LINEAR, Form.LINEAR_MODEL)
+    return not any(one.need.form in large for one in Kept(core)[first])
 
 
 MOST_REPEATED = 10

@@ -77,6 +77,13 @@ def share(rows: Rows, mask: BoolArray, output: IntArray, of: str) -> Additive:
     return Additive(output=output // common, denominator=total // common)
 
 
+def mean(rows: Rows, mask: BoolArray, of_rows: Additive, of: str) -> Additive:
+    """A sum over the rows of `mask` over their weight, without what is common to both."""
+    assert of_rows.output is not None, "a sum over rows by their labels"
+    whole = share(rows, mask, of_rows.output, of)
+    return whole.scaled(Fraction(rows.weight_denominator, of_rows.denominator))
+
+
 def nonzero(rows: Rows, mask: BoolArray, of: str) -> int:
     """Numerator of the weight of `mask`; an `EmptyDenominator` where it is 0."""
     total = rows.total_weight(mask)

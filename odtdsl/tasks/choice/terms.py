@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from odtdsl.datasets.table import BoolArray
@@ -12,7 +10,7 @@ from odtdsl.problem.ir.forms import Additive
 from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.terms.base import Term
 from odtdsl.problem.terms.share_of import ShareOf
-from odtdsl.problem.terms.shares import OF_ROWS, described, group_of, nonzero
+from odtdsl.problem.terms.shares import OF_ROWS, described, group_of, mean
 from odtdsl.tasks.choice.problem import worths
 
 
@@ -65,9 +63,8 @@ class ExpectedReward(Term):
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
         """`reward` over the weight of the group's rows."""
-        total = nonzero(rows, rows.mask(group_of(call)), described(call))
-        per_weight = Fraction(rows.weight_denominator, total)
-        return Reward().translate(rows, scope, call).scaled(per_weight)
+        reward = Reward().translate(rows, scope, call)
+        return mean(rows, rows.mask(group_of(call)), reward, described(call))
 
 
 class Share(ShareOf):

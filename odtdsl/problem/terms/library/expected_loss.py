@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from odtdsl.problem.ir.expr import Apply, Scope
 from odtdsl.problem.ir.forms import Additive
 from odtdsl.problem.ir.rows import Rows
 from odtdsl.problem.terms.base import Term
 from odtdsl.problem.terms.library.loss import Loss
-from odtdsl.problem.terms.shares import OF_ROWS, described, group_of, nonzero
+from odtdsl.problem.terms.shares import OF_ROWS, described, group_of, mean
 
 
 class ExpectedLoss(Term):
@@ -28,6 +26,5 @@ class ExpectedLoss(Term):
 
     def translate(self, rows: Rows, scope: Scope, call: Apply) -> Additive:
         """`loss` over the weight of the group's rows."""
-        total = nonzero(rows, rows.mask(group_of(call)), described(call))
-        per_weight = Fraction(rows.weight_denominator, total)
-        return Loss().translate(rows, scope, call).scaled(per_weight)
+        loss = Loss().translate(rows, scope, call)
+        return mean(rows, rows.mask(group_of(call)), loss, described(call))
