@@ -105,12 +105,11 @@ class ShapeSearch : ShapeTrees<W> {
       return;
     }
     drawn_[i].assign(sets.size(), {});
-    // What has most rows leaves least room for the others.
     std::vector<int>& turn = turn_[i];
     turn.resize(sets.size());
     std::iota(turn.begin(), turn.end(), 0);
     std::stable_sort(turn.begin(), turn.end(),
-                     [&](int a, int b) { return sets[a].count() > sets[b].count(); });
+                     [&](int a, int b) { return has_more(sets[a], sets[b]); });
     std::vector<Set> in_turn;
     for (int k : turn) in_turn.push_back(sets[k]);
     node(i, in_turn, 0, {}, spent, false);
@@ -172,9 +171,14 @@ class ShapeSearch : ShapeTrees<W> {
               right = arc(lo.right, sets[j].without(hi.goes_left));
     if (!probe) drawn_[i][turn_[i][j]] = {lo.feature, lo.cut, left, right};
     // A probe of the last node of a layer goes on to the layer below.
-    return probe && &lo != &hi && j + 1 == sets.size() ? node(i + 1, then, 0, {}, spent, true)
-                                                       : node(i, sets, j + 1, then, spent, probe);
+    if (!probe || &lo == &hi || j + 1 < sets.size())
+      return node(i, sets, j + 1, then, spent, probe);
+    std::stable_sort(then.begin(), then.end(), has_more);
+    return node(i + 1, then, 0, {}, spent, true);
   }
+
+  // What has most rows comes first: it leaves least room for the others.
+  static bool has_more(const Set& a, const Set& b) { return a.count() > b.count(); }
 
   std::vector<Choice> choices_of(std::size_t i, const std::vector<Set>& sets, std::size_t j,
                                  const std::vector<Set>& next, Loss spent, bool probe) {
