@@ -445,10 +445,15 @@ def poisson(model: TreeOn, call: Apply) -> Fraction:
 
 
 def half_deviance(y: FloatArray, p: FloatArray) -> FloatArray:
-    """y log(y / p) - y + p; the logarithm counts only where there is something."""
+    """y log(y / p) - y + p; the logarithm counts only where there is something.
+
+    Where counts are large, and nearly as told, the quotient has fewer digits than their difference.
+    """
+    beyond = y - p
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.where(y > 0, np.log(np.where(y > 0, y, 1) / p), 0)
-    found: FloatArray = y * logs - y + p
+        slight = np.abs(beyond) <= p / 4
+        logs = np.where(slight, np.log1p(beyond / p), np.log(y / p))
+    found: FloatArray = np.where(y > 0, y * logs, 0) - beyond
     return found
 
 

@@ -22,6 +22,8 @@ INFINITE = Fraction(10**300)
 TOLERANCE = Fraction(1, 10**9)
 """Two values of a loss are taken for equal where they differ by this share of the larger."""
 
+OF_COUNTS = Fraction(1, 10**13)
+"""The same of deviances, as a share of the mean count."""
 
 ROUNDING = float(TOLERANCE / 2)
 """How far an output may exceed another one by this share of their size, and be no larger."""
@@ -38,9 +40,16 @@ def near(a: Fraction, b: Fraction) -> bool:
 
 
 def rounding(core: Core, loss: TargetLoss) -> Fraction:
-    """How far two values of one loss may lie apart that differ by rounding only."""
+    """How far two values of one loss may lie apart that differ by rounding only.
+
+    A deviance is what is left of the counts, so that it may be small beside their rounding.
+    """
     leaf = np.array(leaf_output(core, np.arange(core.n_rows)), dtype=np.float64)
-    return TOLERANCE * loss_of(core, loss, np.broadcast_to(leaf, (core.n_rows, len(leaf))))
+    found = TOLERANCE * loss_of(core, loss, np.broadcast_to(leaf, (core.n_rows, len(leaf))))
+    if loss.kind != "poisson":
+        return found
+    counts = Fraction(float((loss.masses @ core.targets).max())) / loss.total
+    return max(found, OF_COUNTS * counts)
 
 
 def loss_of(core: Core, loss: TargetLoss, predicted: FloatArray) -> Fraction:
@@ -69,10 +78,12 @@ def lost(core: Core, loss: TargetLoss, rows: IntArray, predicted: FloatArray) ->
 
 def deviance(truth: FloatArray, predicted: FloatArray) -> FloatArray:
     """Half the Poisson deviance of each row; infinite where 0 is predicted for more."""
-    positive = truth > 0
+    positive, apart = truth > 0, truth - predicted
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(np.where(positive, truth, 1.0) / np.where(positive, predicted, 1.0))
-    found: FloatArray = np.where(positive, truth * logs, 0.0) - truth + predicted
+        share = apart / predicted
+        # Of large counts that lie close a quotient has lost what parts them.
+        logs = np.where(np.abs(share) < 0.5, np.log1p(share), np.log(truth / predicted))
+        found: FloatArray = np.where(positive, truth * logs, 0.0) - apart
     return np.where(predicted < 0, np.inf, found)
 
 
