@@ -201,7 +201,7 @@ def test_the_deviance_of_large_counts_is_told_to_many_digits(size: int, digits: 
         found = odtdsl.solve(spec, frame={"a": [0, 1] * 12 + [0], **y}, using="exact")
         (stage,) = found.stages
         with localcontext(prec=60):
-            mean = sum(map(Decimal, y["y"])) / 25
+            mean = sum(map(Decimal, y["y"]), Decimal(0)) / 25
             each = (one * (one / mean).ln() - one + mean for one in map(Decimal, y["y"]))
             lost = sum(each, Decimal(0)) / 25
         assert stage.value is not None

@@ -48,8 +48,9 @@ def rounding(core: Core, loss: TargetLoss) -> Fraction:
     found = TOLERANCE * loss_of(core, loss, np.broadcast_to(leaf, (core.n_rows, len(leaf))))
     if loss.kind != "poisson":
         return found
-    counts = Fraction(float((loss.masses @ core.targets).max())) / loss.total
-    return max(found, OF_COUNTS * counts)
+    assert core.targets is not None, "a loss of number targets has targets"
+    counts = (loss.masses[:, None] * core.targets).sum(axis=0).max()
+    return max(found, OF_COUNTS * Fraction(float(counts)) / loss.total)
 
 
 def loss_of(core: Core, loss: TargetLoss, predicted: FloatArray) -> Fraction:
