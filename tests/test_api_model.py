@@ -111,6 +111,7 @@ CALLS: list[tuple[Model, str]] = [
         Model().data("x.csv", test=percent(33), stratified=True, seed=1),
         'data "x.csv", test 33% stratified seed 1',
     ),
+    (Model().data("x.csv", test="25%", by="MRN", seed=1), 'data "x.csv", test 25% by MRN seed 1'),
     (Model().data("x.csv", test="12.5%"), 'data "x.csv", test 12.5%'),
     (Model().data("x.csv", test=Fraction(1, 4)), 'data "x.csv", test 25%'),
     (
@@ -296,6 +297,7 @@ MISTAKES: list[tuple[Any, str]] = [
     (lambda: Model().data("x.csv", sklearn="iris"), "U402"),
     (lambda: Model().data("x.csv", seed=1), "U402"),
     (lambda: Model().data("x.csv", test="t.csv", stratified=True), "U402"),
+    (lambda: Model().data("x.csv", test="t.csv", by="MRN"), "U402"),
     (lambda: Model().data(3), "U401"),
     (lambda: Model().data("x.csv", test=True), "U401"),
     (lambda: Model().data("x.csv", test=Fraction(1, 3)), "S090"),
@@ -418,6 +420,7 @@ calls = st.one_of(
         "data",
         sklearn=short,
         test=st.sampled_from([0.1, "7.5%"]),
+        by=st.none() | names,
         stratified=st.booleans(),
         seed=whole,
     ),

@@ -17,7 +17,7 @@ from odtdsl.base.diagnostics.model import Diagnostic, OdtError
 from odtdsl.datasets.dataset import MISSING_CODE, UNSEEN_CODE, Column, ColumnType, Weights
 from odtdsl.datasets.frames import read_frame
 from odtdsl.datasets.levels import as_levels, level_index, level_text
-from odtdsl.datasets.split import split_rows
+from odtdsl.datasets.split import groups_of, split_groups, split_rows
 from odtdsl.datasets.table import RawColumn
 from odtdsl.datasets.typing import declare_type, encode, infer_type, levels_of
 from odtdsl.datasets.weights import MAX_WEIGHT_SUM, _exact, encode_weights
@@ -291,6 +291,38 @@ def test_random_splits_are_those_of_scikit_learn() -> None:
         for ours, theirs in zip(split_rows(n_rows, share, labels, seed), wanted, strict=True):
             assert ours.tolist() == sorted(theirs.tolist()), case
     assert drawn > 200
+
+
+def test_splits_by_groups_are_those_of_scikit_learn() -> None:
+    """Of numbers and of texts, whose order differs; every value stays on one side."""
+    from sklearn.model_selection import GroupShuffleSplit
+
+    rng = np.random.default_rng(1)
+    drawn = 0
+    for _ in range(scaled(2000, least=200)):
+        n_rows, share = int(rng.integers(2, 80)), Fraction(int(rng.integers(1, 100)), 100)
+        seed = int(rng.integers(0, 2**32))
+        groups: list[Any] = rng.integers(0, int(rng.integers(1, 30)), n_rows).tolist()
+        if rng.random() < 0.5:
+            groups = [f"P{one}" for one in groups]
+        split = GroupShuffleSplit(1, test_size=float(share), random_state=seed)
+        try:
+            wanted = next(split.split(groups, groups=groups))
+        except ValueError:
+            assert refused(split_groups, column(*groups), share, seed).code == "D151"
+            continue
+        drawn += 1
+        train, test = split_groups(column(*groups), share, seed)
+        assert train.tolist() == sorted(wanted[0].tolist())
+        assert test.tolist() == sorted(wanted[1].tolist())
+        assert not {groups[at] for at in train} & {groups[at] for at in test}
+    assert drawn > 100
+
+
+def test_a_row_without_a_group_is_told() -> None:
+    told = refused(groups_of, column("a", None, "b", None))
+    assert (told.code, told.message) == ("D151", "2 rows cannot be kept together: no `f`")
+    assert "row 1" in told.notes[0]
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from tunings import SPEC, code, made
 
 import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
+from odtdsl.insight.tuning import run as run_module
 from odtdsl.insight.tuning.folds import deal
 from odtdsl.insight.tuning.grid import grid_of, numbers, parse_vary
 from odtdsl.insight.tuning.result import Trial, Tuning, choose
@@ -58,6 +59,66 @@ def test_folds_of_numbers_have_their_share_of_every_range() -> None:
     folds = deal(analysis.rows, analysis.rows.data.row_numbers, 4, (3,))
     for fold in folds:
         assert Counter(int(row) // 4 for row in fold) == dict.fromkeys(range(10), 1)
+
+
+@pytest.mark.parametrize("seed", range(scaled(30)))
+def test_folds_keep_groups_together_and_are_as_even_as_these(seed: int) -> None:
+    draw = random.Random(seed)
+    rows = made(draw.randrange(12, 60), seed, "abc")
+    analysis = odtdsl.parse(SPEC).analyse(frame=rows)
+    everything = analysis.rows.data.row_numbers
+    groups = np.array([draw.randrange(9) for _ in rows["y"]])
+    chosen = np.array(sorted(draw.sample(everything.tolist(), draw.randrange(8, len(everything)))))
+    inside = Counter(groups[chosen].tolist())
+    count = draw.randrange(2, 5)
+    if len(inside) < count:
+        with pytest.raises(OdtError, match="groups"):
+            deal(analysis.rows, chosen, count, (seed,), groups)
+        return
+    folds = deal(analysis.rows, chosen, count, (seed,), groups)
+    assert sorted(row for fold in folds for row in fold.tolist()) == chosen.tolist()
+    held = [set(groups[fold].tolist()) for fold in folds]
+    assert sum(map(len, held)) == len(inside)
+    sizes = [len(fold) for fold in folds]
+    assert min(sizes) > 0
+    assert max(sizes) - min(sizes) <= max(inside.values())
+
+
+def test_patients_stay_together_in_test_rows_and_in_folds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    draw = random.Random(4)
+    patients = [f"P{at // 3}" for at in range(60)]
+    rows = {
+        "MRN": patients,
+        "x": [draw.randrange(9) for _ in patients],
+        "y": [draw.choice("ab") for _ in patients],
+    }
+    spec = "data frame, test 25% by MRN seed 2 target y tree depth <= 1 minimize errors"
+    analysis = odtdsl.parse(spec).analyse(frame=rows)
+    assert [feature.name for feature in analysis.problem.features] == ["x"]
+    assert analysis.test is not None
+    held = {patients[at] for at in analysis.test.row_numbers}
+    seen = {patients[at] for at in analysis.rows.data.row_numbers}
+    assert (len(held), len(seen), held & seen) == (5, 15, set())
+    folds = []
+
+    def dealt(*args: Any) -> list[Any]:
+        folds.append(deal(*args))
+        return folds[-1]
+
+    monkeypatch.setattr(run_module, "deal", dealt)
+    found = odtdsl.tune(spec, {"depth": [0, 1]}, cv=4, frame=rows, outer=2)
+    plain = spec.replace(" by MRN", " stratified") + " drop MRN"
+    other = odtdsl.tune(plain, {"depth": [0]}, cv=4, frame=rows, by="MRN")
+    assert (found.by, other.by, found.to_json()["by"]) == ("MRN", "MRN", "MRN")
+    assert "folds keep the rows of each `MRN` together" in str(found)
+    assert len(folds) == 1 + 1 + 2 + 1
+    for dealt_folds in folds:
+        whose = [{patients[at] for at in fold} for fold in dealt_folds]
+        assert sum(map(len, whose)) == len(set().union(*whose))
+    with pytest.raises(OdtError, match="no column `MNR`"):
+        odtdsl.tune(plain, {"depth": [0]}, frame=rows, by="MNR")
 
 
 # ---- scores

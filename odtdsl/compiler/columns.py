@@ -194,6 +194,8 @@ class Columns:
             out.add(self.statements.weight.column.name)
         if (option := self._id_option()) is not None:
             out.add(option.column.name)
+        if (by := self._by_column()) is not None:
+            out.add(by.name)
         return out
 
     def features(self, types: dict[str, ColumnType]) -> tuple[FeatureDecl, ...]:
@@ -230,10 +232,18 @@ class Columns:
                 self.reporter.error("N108", "the target cannot also be the weight", weight.column)
         if option is not None:
             self.known([option.column])
+        if (by := self._by_column()) is not None and self.known([by]) and by.name in self.targets:
+            self.reporter.error("N108", "rows cannot be kept together by the target", by)
 
     def _id_option(self) -> ast.IdColumn | None:
         options = () if self.statements.data is None else self.statements.data.options
         return next((option for option in options if isinstance(option, ast.IdColumn)), None)
+
+    def _by_column(self) -> ast.Name | None:
+        """The column whose values stay together in `test 25% by patient`."""
+        options = () if self.statements.data is None else self.statements.data.options
+        shares = (option for option in options if isinstance(option, ast.TestShare))
+        return next((share.by for share in shares), None)
 
     def _candidates(self, types: dict[str, ColumnType], names: list[str]) -> dict[str, Candidates]:
         """Those that columns name themselves, else those of `candidates *`."""

@@ -17,7 +17,7 @@ from odtdsl.compiler.statements import Statements
 from odtdsl.compiler.targets import TargetPart
 from odtdsl.datasets.dataset import Column, ColumnType, Dataset, Weights
 from odtdsl.datasets.request import DataRequest, TestShare
-from odtdsl.datasets.split import Division, split_rows
+from odtdsl.datasets.split import Division, split_groups, split_rows
 from odtdsl.datasets.table import BoolArray, IntArray, Table
 from odtdsl.datasets.typing import check_apart, encode
 from odtdsl.datasets.weights import encode_weights, wrong_cells
@@ -122,7 +122,11 @@ class RowChoice:
                     helps=("leave `stratified` out",),
                 )
                 return everything, everything[:0]
+        if share.by is not None and share.by not in self.table.columns:
+            return everything, everything[:0]  # told where names are resolved
         try:
+            if share.by is not None:
+                return split_groups(self.table.columns[share.by], share.fraction, share.seed)
             return split_rows(self.table.n_rows, share.fraction, labels, share.seed)
         except OdtError as error:
             self.reporter.adopt(error, self.statements.data)

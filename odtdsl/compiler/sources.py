@@ -64,7 +64,18 @@ def _with(request: DataRequest, option: ast.DataOption, reporter: Reporter) -> D
             share = option.share.value / 100
             if not 0 < share < 1:
                 reporter.error("D151", "a test share must be above 0% and below 100%", option.share)
-            test = TestShare(fraction=share, stratified=option.stratified, seed=option.seed or 0)
+            by = None if option.by is None else option.by.name
+            if by is not None and option.stratified:
+                reporter.error(
+                    "D206",
+                    "a share of test rows is either `by` a column or `stratified`",
+                    option,
+                    notes=("where rows of one value stay together, classes fall as they may",),
+                    helps=("leave `stratified` out",),
+                )
+            test = TestShare(
+                fraction=share, by=by, stratified=option.stratified, seed=option.seed or 0
+            )
             return replace(request, test=test)
         case ast.NaMarks():
             return replace(request, na=tuple(_mark(mark) for mark in option.marks))

@@ -24,11 +24,15 @@ class TestFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestShare:
-    """A share of the rows is kept for testing, as `odtdsl.datasets.split.split_rows` draws it."""
+    """A share of the rows is kept for testing, as `odtdsl.datasets.split` draws it.
+
+    `by`: a column; of its values the share is drawn, and rows of one value stay together.
+    """
 
     __test__ = False
 
     fraction: Fraction
+    by: str | None = None
     stratified: bool = False
     seed: int = 0
 

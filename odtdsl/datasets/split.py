@@ -9,7 +9,9 @@ from fractions import Fraction
 import numpy as np
 
 from odtdsl.base.diagnostics.model import OdtError, error
-from odtdsl.datasets.table import IntArray, Table
+from odtdsl.base.numbers import counted
+from odtdsl.datasets.cells import row_place
+from odtdsl.datasets.table import IntArray, RawColumn, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,22 +62,8 @@ def split_rows(
     OdtError
         D151: a share, a seed or classes for which there is no such split.
     """
-    if not 0 < share < 1:
-        raise error(
-            "D151",
-            f"a test share of {float(share):.6g} leaves no rows on one side",
-            helps=("use a share between 0% and 100%, such as `test 33%`",),
-        )
-    if not 0 <= seed < 2**32:
-        raise error("D151", f"the seed of a split must be from 0 to 4294967295, not {seed}")
-    n_test = math.ceil(float(share) * n_rows)
+    n_test = _test_count(n_rows, share, seed, "rows")
     n_train = n_rows - n_test
-    if n_train == 0 or n_test == 0:
-        raise error(
-            "D151",
-            f"a test share of {float(share):.6g} of {n_rows} rows leaves {n_train} for training",
-            helps=("use a smaller share, or give a test file",),
-        )
     if labels is not None:
         _check_classes(labels, n_train, n_test)
     draw = np.random.RandomState(seed)
@@ -86,6 +74,76 @@ def split_rows(
     is_test = np.zeros(n_rows, dtype=np.bool_)
     is_test[test] = True
     return np.flatnonzero(~is_test), np.flatnonzero(is_test)
+
+
+def split_groups(column: RawColumn, share: Fraction, seed: int) -> tuple[IntArray, IntArray]:
+    """Training and test rows such that rows with one value of a column are on one side.
+
+    The share is of the values, not of the rows: they are those of
+    `sklearn.model_selection.GroupShuffleSplit(test_size=share, random_state=seed)`, where values
+    are numbers if all cells are, and texts otherwise.
+
+    Returns
+    -------
+    train, test
+        int64 arrays in rising order, disjoint, together all rows.
+
+    Raises
+    ------
+    OdtError
+        D151: a share or a seed for which there is no such split, or a cell without a value.
+    """
+    groups = groups_of(column)
+    n_groups = int(groups.max(initial=-1)) + 1
+    n_test = _test_count(n_groups, share, seed, f"values of `{column.name}`")
+    chosen = np.random.RandomState(seed).permutation(n_groups)[:n_test]
+    is_test = np.isin(groups, chosen)
+    return np.flatnonzero(~is_test), np.flatnonzero(is_test)
+
+
+def groups_of(column: RawColumn) -> IntArray:
+    """int64 (n_rows,): the place of each row's value among those of the column, in their order.
+
+    Raises
+    ------
+    OdtError
+        D151: a cell without a value.
+    """
+    if column.missing.any():
+        row = int(np.flatnonzero(column.missing)[0])
+        raise error(
+            "D151",
+            f"{counted(int(column.missing.sum()), 'row')} cannot be kept together: no "
+            f"`{column.name}`",
+            notes=(f"the first is {row_place(row)}",),
+            helps=("fill the column, or leave these rows out of the file",),
+        )
+    if column.numbers is not None:
+        return np.unique(column.numbers, return_inverse=True)[1].astype(np.int64)
+    words, places = column.distinct
+    order = np.argsort(np.argsort(np.array(words, dtype=object)))
+    found: IntArray = order[places].astype(np.int64)
+    return found
+
+
+def _test_count(n: int, share: Fraction, seed: int, what: str) -> int:
+    """How many of n rows, or of n values, are for testing: at least one on each side."""
+    if not 0 < share < 1:
+        raise error(
+            "D151",
+            f"a test share of {float(share):.6g} leaves no rows on one side",
+            helps=("use a share between 0% and 100%, such as `test 33%`",),
+        )
+    if not 0 <= seed < 2**32:
+        raise error("D151", f"the seed of a split must be from 0 to 4294967295, not {seed}")
+    n_test = math.ceil(float(share) * n)
+    if n - n_test <= 0 or n_test == 0:
+        raise error(
+            "D151",
+            f"a test share of {float(share):.6g} of {n} {what} leaves {n - n_test} for training",
+            helps=("use a smaller share, or give a test file",),
+        )
+    return n_test
 
 
 def _stratified(

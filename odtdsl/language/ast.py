@@ -223,9 +223,10 @@ class TestFile(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestShare(Node):
-    """`test 33% stratified seed 1`."""
+    """`test 33% stratified seed 1`; `test 33% by patient` keeps rows of one value together."""
 
     share: Percent
+    by: Name | None = None
     stratified: bool = False
     seed: int | None = None
 

@@ -243,6 +243,22 @@ def _share(f: Failure) -> Diagnostic | None:
     )
 
 
+def _kept_together(f: Failure) -> Diagnostic | None:
+    """`by` behind `stratified` or `seed`, or behind a file of test rows."""
+    behind = [f.back(k) for k in range(5)]
+    test = next((k for k, token in enumerate(behind) if token.kind == "TEST"), None)
+    if f.found != "by" or not test:
+        return None
+    if behind[test - 1].kind == "STRING":
+        return f.error("S001", "unexpected `by`", "rows of a file are test rows as they are")
+    share = "25%" if behind[test - 1].kind != "NUMBER" else f"{behind[test - 1].text}%"
+    return f.error(
+        "S001",
+        "unexpected `by`",
+        f"it stands behind the share, without `stratified`: `test {share} by patient seed 1`",
+    )
+
+
 def _spelling(f: Failure) -> Diagnostic | None:
     for word, start in ((f.found, f.at), (f.last.text, f.last.start)):
         right = SPELLINGS.get(word)
@@ -548,6 +564,7 @@ _RECOGNISERS: tuple[Callable[[Failure], Diagnostic | None], ...] = (
     _closing,
     _unit,
     _share,
+    _kept_together,
     _spelling,
     _statement_word,
     _set_of_values,

@@ -136,9 +136,10 @@ def _option(option: ast.DataOption) -> str:
         case ast.TestFile():
             return f"test {quote(option.path)}"
         case ast.TestShare():
+            by = "" if option.by is None else f" by {name_text(option.by.name)}"
             stratified = " stratified" if option.stratified else ""
             seed = "" if option.seed is None else f" seed {option.seed}"
-            return f"test {percent_text(option.share)}{stratified}{seed}"
+            return f"test {percent_text(option.share)}{by}{stratified}{seed}"
         case ast.NaMarks():
             return f"na {items_text(option.marks)}"
         case ast.Separator():

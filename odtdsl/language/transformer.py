@@ -164,6 +164,7 @@ class Builder:
         return ast.TestShare(
             span=span,
             share=self.node(c[1]),
+            by=self.node(c[kinds.index("BY") + 1]) if "BY" in kinds else None,
             stratified="STRATIFIED" in kinds,
             seed=self.whole(c[-1]) if "SEED" in kinds else None,
         )

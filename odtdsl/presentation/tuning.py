@@ -24,6 +24,8 @@ def lines(tuning: Tuning) -> Iterator[str]:
     rows = [head, *(_row(tuning, at, trial) for at, trial in enumerate(tuning.trials))]
     yield from table(rows)
     yield ""
+    if tuning.by is not None:
+        yield f"folds keep the rows of each `{tuning.by}` together"
     yield from _choice(tuning)
     yield from _estimate(tuning)
     if tuning.resumed:

@@ -116,6 +116,8 @@ class Tuning:
         one standard error of the best; or `best`.
     trials
         In the order of the grid.
+    by
+        The column whose values stayed together in one fold, if any.
     best, chosen
         Their places among the trials; None where no setting can be chosen, or the tuning was
         stopped.
@@ -140,6 +142,7 @@ class Tuning:
     trials: tuple[Trial, ...]
     best: int | None
     chosen: int | None
+    by: str | None = None
     outer: tuple[OuterFold, ...] = ()
     result: Result | None = None
     complete: bool = True
@@ -293,6 +296,7 @@ class Tuning:
             "cv": self.cv,
             "repeats": self.repeats,
             "seed": self.seed,
+            "by": self.by,
             "complete": self.complete,
             "resumed": self.resumed,
             "seconds": round(self.seconds, 6),

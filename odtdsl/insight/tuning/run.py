@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from odtdsl.base.diagnostics.model import Diagnostic, OdtError, error
+from odtdsl.base.diagnostics.suggest import closest
 from odtdsl.base.interrupts import interrupted
 from odtdsl.base.numbers import counted
 from odtdsl.compiler import Analysis, analyse
-from odtdsl.datasets.split import Division
+from odtdsl.datasets.request import TestShare
+from odtdsl.datasets.split import Division, groups_of
 from odtdsl.datasets.table import IntArray
 from odtdsl.driver.result import Result
 from odtdsl.insight.tuning.folds import deal
@@ -47,6 +49,8 @@ class TuningOptions:
         Folds that no choice sees, to judge the procedure by; 0 for none.
     seed
         Of all divisions.
+    by
+        A column whose values stay together in one fold; None for that of the spec's test rows.
     rule
         See `Tuning.rule`.
     score
@@ -62,6 +66,7 @@ class TuningOptions:
     repeats: int = 1
     outer: int = 0
     seed: int = 0
+    by: str | None = None
     rule: Rule = "one-se"
     score: str | None = None
     jobs: int = 1
@@ -149,6 +154,7 @@ def tune(
         cv=options.cv,
         repeats=options.repeats,
         seed=options.seed,
+        by=_together(analysis, options),
         trials=trials,
         best=places and places[0],
         chosen=places and places[1],
@@ -187,8 +193,11 @@ def _plan(analysis: Analysis, options: TuningOptions) -> _Plan:
     rows = analysis.rows
     everything = rows.data.row_numbers
 
+    by = _together(analysis, options)
+    groups = None if by is None else _groups(analysis, by)
+
     def divided(chosen: IntArray, count: int, *seed: int) -> Iterator[Fold]:
-        for held in deal(rows, chosen, count, (options.seed, *seed)):
+        for held in deal(rows, chosen, count, (options.seed, *seed), groups):
             yield Fold(train=np.setdiff1d(chosen, held, assume_unique=True), held=held)
 
     def repeated(chosen: IntArray, of: int) -> list[Fold]:
@@ -207,6 +216,23 @@ def _plan(analysis: Analysis, options: TuningOptions) -> _Plan:
         inner += repeated(fold.train, number + 1)
         within.append(range(start, len(inner)))
     return _Plan(inner=tuple(inner), outer=outer, main=main, within=tuple(within))
+
+
+def _together(analysis: Analysis, options: TuningOptions) -> str | None:
+    """The column whose values stay together: that asked for, else that of the spec's test rows."""
+    test = analysis.problem.data.test
+    return test.by if options.by is None and isinstance(test, TestShare) else options.by
+
+
+def _groups(analysis: Analysis, by: str) -> IntArray:
+    if by not in analysis.table.columns:
+        near = closest(by, list(analysis.table.columns))
+        raise error(
+            "U343",
+            f"{analysis.table.name} has no column `{by}` to keep rows together by",
+            helps=() if near is None else (f"did you mean `{near}`?",),
+        )
+    return groups_of(analysis.table.columns[by])
 
 
 def _check(

@@ -191,6 +191,7 @@ class SpecBuilder:
         sklearn: str | None = None,
         openml: str | None = None,
         test: Any = None,
+        by: str | None = None,
         stratified: bool = False,
         seed: int | None = None,
         na: Label | Iterable[Label] | None = None,
@@ -217,6 +218,9 @@ class SpecBuilder:
             The name of a data set.
         test
             Test rows: a path, a frame, or a share of the rows as `"33%"` or `0.33`.
+        by
+            A column, such as `"patient"`: a share of its values is drawn, and the rows of one value
+            are all training or all test rows. It is no feature then.
         stratified, seed
             How a share of test rows is drawn.
         na
@@ -244,6 +248,7 @@ class SpecBuilder:
             sklearn=sklearn,
             openml=openml,
             test=test,
+            by=by,
             stratified=stratified,
             seed=seed,
             na=na,

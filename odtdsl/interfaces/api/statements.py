@@ -77,6 +77,7 @@ def data(
     sklearn: str | None,
     openml: str | None,
     test: object,
+    by: object = None,
     stratified: bool,
     seed: int | None,
     na: object,
@@ -100,7 +101,7 @@ def data(
             helps=("pass a path or a frame, or `sklearn=`, or `openml=`",),
         )
     options: list[ast.DataOption] = []
-    tested = _test(test, stratified, seed)
+    tested = _test(test, by, stratified, seed)
     if tested is not None:
         options.append(tested)
     if na is not None:
@@ -169,15 +170,16 @@ def _source(
     raise values.wrong("the data", source, "pass a path, a frame, `sklearn=` or `openml=`")
 
 
-def _test(test: object, stratified: bool, seed: int | None) -> ast.DataOption | None:
+def _test(test: object, by: object, stratified: bool, seed: int | None) -> ast.DataOption | None:
     share = _share(test)
     if share is not None:
         number = None if seed is None else values.whole(seed, "a seed")
-        return ast.TestShare(share=share, stratified=bool(stratified), seed=number)
-    if stratified or seed is not None:
+        column = None if by is None else values.name(by)
+        return ast.TestShare(share=share, by=column, stratified=bool(stratified), seed=number)
+    if by is not None or stratified or seed is not None:
         raise error(
             "U402",
-            "`stratified` and `seed` need a share of test rows",
+            "`by`, `stratified` and `seed` need a share of test rows",
             helps=('pass one, such as `test="33%"` or `test=0.33`',),
         )
     if is_path(test):

@@ -32,6 +32,7 @@ def tune(
     repeats: int = 1,
     outer: int = 0,
     seed: int = 0,
+    by: str | None = None,
     choose: Literal["one-se", "best"] = "one-se",
     score: str | None = None,
     jobs: int = 1,
@@ -71,6 +72,9 @@ def tune(
         the whole procedure is scored on them: see `Tuning.estimate`.
     seed
         Of all divisions.
+    by
+        A column, such as `"patient"`, whose values stay together in one fold; by default that of
+        `test 25% by patient`, if the spec has it.
     choose
         `"one-se"`: the fewest splits among the settings within one standard error of the best.
         `"best"`: the best mean score.
@@ -127,6 +131,7 @@ def tune(
         repeats=whole(repeats, "repeats"),
         outer=whole(outer, "outer"),
         seed=whole(seed, "seed"),
+        by=by,
         rule=choose,
         score=score,
         jobs=processes_of(jobs),

@@ -39,6 +39,10 @@ class Tune(OnSpec):
         int, Option(least=0, help="Outer folds of a nested selection; 0 for none.")
     ] = 0
     seed: Annotated[int, Option(least=0, help="Seed of all divisions of the rows.")] = 0
+    by: Annotated[
+        str | None,
+        Option(help="Keep the rows of each value of this column in one fold; default: the spec's."),
+    ] = None
     choose: Annotated[
         str, Option(help="one-se: fewest splits within one standard error; or best.")
     ] = "one-se"
@@ -90,6 +94,7 @@ class Tune(OnSpec):
                 repeats=self.repeats,
                 outer=self.outer,
                 seed=self.seed,
+                by=self.by,
                 choose=self.choose,  # type: ignore[arg-type]  # it is checked there
                 score=self.score,
                 jobs=self.jobs,

@@ -35,7 +35,7 @@ MEANINGS: dict[str, str] = {
     " `solve using exact, within 60 s, gap 1%`.",
     # ---- options of data
     "test": 'Rows to report on: a file, `test "test.csv"`, or a share,'
-    " `test 33% stratified seed 1`.",
+    " `test 33% stratified seed 1`; `test 33% by patient` keeps the rows of each value together.",
     "stratified": "The share of test rows keeps the shares of the classes.",
     "seed": "The number that fixes what is drawn at random.",
     "na": 'Marks of missing values, besides empty cells and NaN: `na {"?", "NA"}`.',
@@ -60,7 +60,8 @@ MEANINGS: dict[str, str] = {
     "step": "The grid that the values lie on: `number step 0.5`.",
     "positive": "The class that the target is about; in two classes the upper one.",
     "event": "The column that says whether the event came: `target survival months event died`.",
-    "by": "What columns of choices hold: `target choice {a, b} by reward`, or `by loss`.",
+    "by": "What columns of choices hold: `target choice {a, b} by reward`, or `by loss`. Behind a"
+    " share of test rows the column whose values stay together: `test 33% by patient`.",
     # ---- candidates, costs, losses
     "at": "Says where candidates are.",
     "exact": "The middle of each gap, with all its digits, instead of its shortest decimal.",

@@ -169,6 +169,7 @@ def _data(request: DataRequest) -> str:
             parts.append(f'test "{path}"')
         case TestShare() as share:
             kind = "stratified " if share.stratified else ""
+            kind = kind if share.by is None else f"by {share.by} {kind}"
             parts.append(f"test {number_text(share.fraction)} {kind}seed {share.seed}")
         case None:
             pass

@@ -275,7 +275,7 @@ def _never_seen(rows: Rows, statements: Statements, reporter: Reporter) -> None:
     notes, helps = [], []
     if isinstance(test, TestShare):
         notes.append("all its rows are test rows")
-        if not test.stratified:
+        if not test.stratified and test.by is None:
             helps.append("add `stratified` after the share to keep rows of each class for training")
     reporter.warn(
         "D216",
