@@ -17,6 +17,7 @@ from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.driver.reasons import Change, Counterfactual, Why
 from odtdsl.driver.result import Result
 from odtdsl.predictors.nodes import Branch, InBin, Threshold
+from odtdsl.predictors.routing import paths
 
 pytestmark = pytest.mark.usefixtures("few_starts")
 
@@ -128,6 +129,42 @@ def test_the_change_is_the_least_and_does_change_the_prediction(block: int) -> N
         assert to is None or label == to
         seen["one" if len(found.changes) == 1 else "more"] += 1
     assert min(seen[word] for word in ("none", "one", "frozen", "to")) >= 1, seen
+
+
+def test_a_rule_is_tight_where_this_leaf_has_no_slack() -> None:
+    """Of leaves, paths and splits, those of the row: elsewhere there may be less room."""
+    frame = {"x": [1, 1, 2, 2, 2, 3], "z": [1, 1, 1, 1, 2, 2], "y": list("aabbbc")}
+    spec = """data frame target y tree depth <= 2 minimize errors cost x = 1, z = 2
+    rule size: forall leaf: size >= 1
+    rule steps: forall path: length <= 2
+    rule half: forall split: size >= 4
+    rule all: errors <= 0
+    rule free: accuracy >= 10%"""
+    result = odtdsl.solve(spec, frame=frame)
+    assert result.tree is not None
+    wanted = {
+        (leaf.size == 1, len(path) == 2, "all")
+        for leaf, path in zip(result.tree.leaves, paths(result.tree), strict=True)
+    }
+    assert len({one[:2] for one in wanted}) > 1
+    for row in range(6):
+        at = int(result.tree.apply(result.rows.data.table)[row])  # type: ignore[union-attr]
+        leaf, path = result.tree.leaves[at], paths(result.tree)[at]
+        tight = set(result.why(row).tight)
+        assert ("size" in tight) == (leaf.size == 1)
+        assert ("steps" in tight) == (len(path) == 2)
+        assert ("half" in tight) == any(branch.size == 4 for branch, _ in path)
+        assert "all" in tight
+        assert "free" not in tight
+
+
+def test_a_choice_is_not_said_to_be_predicted() -> None:
+    frame = {"x": [1, 2, 3, 4], "none": [2, 2, 0, 0], "drug": [0, 0, 3, 3]}
+    spec = "data frame target choice {none, drug} by reward tree depth <= 1 maximize reward"
+    result = odtdsl.solve(spec, frame=frame)
+    assert str(result.why(0)).splitlines()[1] == "chooses none (2 rows)"
+    lone = odtdsl.solve(spec + " rule r: share(drug) = 0", frame=frame)
+    assert "no leaf chooses drug" in str(lone.why(0, to="drug"))
 
 
 FRAME = {

@@ -7,17 +7,19 @@ uses no back end, no core form, and none of the masks and translations that thes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from odtdsl.auditor.candidates import candidates
 from odtdsl.auditor.counts import counted
 from odtdsl.auditor.meanings import Share, left_out
 from odtdsl.auditor.results import Audit, AuditLine, AuditOfRows
-from odtdsl.auditor.routing import DiagramOn, Place, TreeOn, model_on
+from odtdsl.auditor.routing import DiagramOn, Place, SplitOn, TreeOn, model_on
 from odtdsl.auditor.row_counts import group_values, row_counts
 from odtdsl.auditor.rows import AuditRows, NoValue
 from odtdsl.auditor.skeleton import diagram_form, tree_form
@@ -28,6 +30,7 @@ from odtdsl.base.printing import printable
 from odtdsl.datasets.dataset import Dataset
 from odtdsl.predictors.diagram import Diagram
 from odtdsl.predictors.predictor import Predictor
+from odtdsl.predictors.tree import Tree
 from odtdsl.problem.ir.expr import (
     Apply,
     Compare,
@@ -146,6 +149,52 @@ def _stage(stage: StageDecl, here: TreeOn | DiagramOn) -> Fraction:
         return plain(number(stage.measure, here))
     except NoValue as reason:
         raise error("R304", f"`{stage.text}` has no value: {reason}") from None
+
+
+def without_slack(model: Tree, rows: Rows, leaf: int, names: Collection[str]) -> tuple[str, ...]:
+    """Of some rules, the comparisons that have no slack for the rows of a leaf.
+
+    A rule of leaves is asked of this leaf, one of paths of the path to it, one of splits of those
+    above it: where it is tightest may be elsewhere. `leaf` counts from the left.
+
+    Raises
+    ------
+    OdtError
+        As `audit`.
+    """
+    here = model_on_data(model, rows.problem, rows.data)
+    assert isinstance(here, TreeOn), "a tree"
+    inside = here.leaves[leaf].inside
+
+    def concerned(rule: RuleDecl) -> Sequence[Place]:
+        match rule.scope:
+            case Scope.PATH:
+                return (here.paths[leaf],)
+            case Scope.LEAF:
+                return (here.leaves[leaf],)
+            case _:
+                return [
+                    one
+                    for one in instances(rule, here)
+                    if not isinstance(one, SplitOn) or np.isin(inside, one.inside).any()
+                ]
+
+    return tuple(
+        rule.name
+        for rule in rows.problem.rules
+        if rule.name in names and any(_is_tight(rule.condition, one) for one in concerned(rule))
+    )
+
+
+def _is_tight(condition: Condition, place: Place) -> bool:
+    try:
+        sides = _numbers(condition, place)
+    except NoValue:
+        return False
+    if sides is None or _vacuous(sides):
+        return False
+    assert isinstance(condition, Compare), "only these have sides"
+    return _slack(condition, *sides) == 0
 
 
 def _fits(model: Predictor, problem: Problem) -> None:
@@ -279,4 +328,5 @@ __all__ = [
     "model_on_data",
     "plain",
     "values_of",
+    "without_slack",
 ]

@@ -72,7 +72,8 @@ class Why:
     steps
         The path from the root, the leaf last.
     tight
-        Of the rules named in the steps those that have no slack in the audit.
+        Of the rules named in the steps those that have no slack for this leaf, its path, the splits
+        above it, or the whole tree.
     counterfactual
         None where no admitted change leads to another prediction.
     """

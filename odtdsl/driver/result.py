@@ -239,9 +239,7 @@ class Result:
                 helps=("ask before the estimator is pickled or copied, or fit again",),
             )
         explain = method("Result.why")
-        return cast(
-            "Why", explain(self.tree, self.rows, row, to=to, frozen=frozen, audit=self.audit)
-        )
+        return cast("Why", explain(self.tree, self.rows, row, to=to, frozen=frozen))
 
     def report(
         self,

@@ -11,10 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from odtdsl.auditor.audit import without_slack
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.diagnostics.suggest import closest
 from odtdsl.base.printing import printable
@@ -24,15 +25,13 @@ from odtdsl.driver.reasons import Change, Counterfactual, Step, Why
 from odtdsl.insight.attribution import applies_to_leaf, applies_to_split, forms_of_rules
 from odtdsl.predictors.encoding import Cells
 from odtdsl.predictors.frames import as_table
+from odtdsl.predictors.leaves import leaves_of
 from odtdsl.predictors.nodes import Branch, Equals, InBin, Leaf, Side, Test, Threshold
 from odtdsl.predictors.routing import Path, passes, paths, route, tested_cells
 from odtdsl.predictors.tree import Tree
 from odtdsl.predictors.wording import leaf_words, split_words, value_text
 from odtdsl.problem.ir.intervals import FULL, RealSet
 from odtdsl.problem.ir.rows import Rows
-
-if TYPE_CHECKING:
-    from odtdsl.auditor.audit import Audit
 
 
 def why(
@@ -42,7 +41,6 @@ def why(
     *,
     to: Value | None = None,
     frozen: Iterable[str] = (),
-    audit: Audit | None = None,
 ) -> Why:
     """Explain one prediction; see `Result.why`."""
     wanted = _wanted(tree, to)
@@ -53,11 +51,10 @@ def why(
     path = paths(tree)[here]
     steps = _steps(tree, rows, path, here, cells)
     named = {name for step in steps for name in step.rules}
-    lines = () if audit is None else audit.lines
     return Why(
         prediction=leaf_words(tree.leaves[here], tree)[0],
         steps=steps,
-        tight=tuple(line.rule for line in lines if line.rule in named and line.slack == 0),
+        tight=without_slack(tree, rows, here, named),
         counterfactual=_nearest(tree, rows, cells, here, wanted, kept),
         stays=_stays(tree, here, wanted),
     )
@@ -71,7 +68,7 @@ def _stays(tree: Tree, here: int, wanted: int | None) -> str:
     if tree.leaves[here].label == wanted:
         return f"the prediction is {asked} already"
     if all(leaf.label != wanted for leaf in tree.leaves):
-        return f"no leaf predicts {asked}"
+        return f"no leaf {leaves_of(tree).verb} {asked}"
     return f"no allowed change leads to {asked}"
 
 
@@ -159,9 +156,9 @@ def _steps(
                 rules=tuple(rule for rule, one in forms if applies(one)),
             )
         )
-    label, counts = leaf_words(tree.leaves[here], tree)
+    (label, counts), verb = leaf_words(tree.leaves[here], tree), leaves_of(tree).verb
     of_leaf = tuple(rule for rule, one in forms if applies_to_leaf(one, inside.tolist()))
-    return (*found, Step(text=f"predicts {label} ({counts})", feature=None, rules=of_leaf))
+    return (*found, Step(text=f"{verb} {label} ({counts})", feature=None, rules=of_leaf))
 
 
 def _value(tree: Tree, feature: str, cells: dict[str, Cells]) -> Value | None:

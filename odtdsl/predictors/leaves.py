@@ -22,6 +22,8 @@ class LeafPart(Part):
     """The leaves of a task. A leaf holds a label or an output for each target, never both."""
 
     module: ClassVar = "leaf"
+    verb: ClassVar[str] = "predicts"
+    """What a leaf does with its value, in words."""
 
     @abstractmethod
     def check(self, leaf: Leaf, place: str, model: Structure) -> Iterator[Diagnostic]:

@@ -42,7 +42,6 @@ class Why(OnSpec):
 
     def run(self) -> int:
         """Print why a saved tree predicts what it does for one row, and the smallest change."""
-        from odtdsl.auditor import audit as checker
         from odtdsl.insight.counterfactuals import why
         from odtdsl.interfaces.api import load_tree
 
@@ -64,7 +63,6 @@ class Why(OnSpec):
             self._table(analysis) if cells is None else cells,
             to=self.to,
             frozen=self.freeze or (),
-            audit=checker.audit(tree, analysis.rows),
         )
         if self.as_json:
             print_json(found.to_json())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,8 @@ from odtdsl.predictors.wording import label_text
 
 class ChoiceLeaves(LeafPart):
     """A leaf holds a label, the choice; choices are the columns of the target."""
+
+    verb: ClassVar = "chooses"
 
     def check(self, leaf: Leaf, place: str, model: Structure) -> Iterator[Diagnostic]:
         """A label among the choices, no output, and no class weights."""
