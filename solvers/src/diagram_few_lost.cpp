@@ -284,14 +284,14 @@ struct FewSearch {
   }
 
   int chain(int best) {
+    add_all();
     pay_.fill(0);
-    clear();
-    for (std::size_t w = 0; w < FewLost::kWords; ++w)
-      for (std::uint64_t bits = rows[w]; bits; bits &= bits - 1)
-        add(64 * w + static_cast<std::size_t>(__builtin_ctzll(bits)));
     bool any = false;
     for (int lost = 0; lost <= E; ++lost)
-      for (int label = 0; label < 2; ++label) any |= match_ends(label, lost);
+      for (int label = 0; label < 2; ++label) {
+        list_sides(label, lost);
+        any |= match_sides(label, E - lost);
+      }
     if (E == 0 || !any) return any ? 0 : best;
     for (std::size_t f = 0; f < few.order_.size() && best > 0; ++f) {
       if (pay_[2 * f] + pay_[2 * f + 1] == 0) continue;
@@ -305,43 +305,66 @@ struct FewSearch {
     return best;
   }
 
-  // If rows of a label end on a side of a feature, and the others are cut by another, so many of
-  // the other label may be lost, and of this one those that lie beyond more of the other label on
-  // both sides. Marks sides of features that pay so, and tells whether there are any: where none
-  // may be lost, that is all there is to it.
-  ODT_FEW_TARGET bool match_ends(int label, int lost) {
-    FewLost::Bits of_label;
+  ODT_FEW_TARGET void add_all() {
+    clear();
     for (std::size_t w = 0; w < FewLost::kWords; ++w)
-      of_label[w] = rows[w] & (label ? few.second_[w] : ~few.second_[w]);
-    const __m256i all = load_few(of_label);
-    alignas(32) std::uint8_t other[B][2][FewLost::kLanes];  // the last, and 255 less the first
-    for (int b = 0; b < B; ++b)
-      _mm256_store_si256(reinterpret_cast<__m256i*>(other[b]), furthest[1 - label][lost][b]);
-    const std::size_t sides = 2 * few.order_.size();
-    for (std::size_t side = 0; side < sides; ++side) {
-      const std::size_t f = side / 2;
-      const std::uint8_t* lanes = other[f / FewLost::kLanes][0] + f % FewLost::kLanes;
-      const std::size_t last = lanes[label ? 0 : FewLost::kLanes],
-                        first = 255 - lanes[label ? FewLost::kLanes : 0];
+      for (std::uint64_t bits = rows[w]; bits; bits &= bits - 1)
+        add(64 * w + static_cast<std::size_t>(__builtin_ctzll(bits)));
+  }
+
+  std::size_t sides() const { return 2 * few.order_.size(); }
+
+  // Of a feature the cuts before the first row of a label, or the last one, but for so many.
+  std::size_t first(int label, std::size_t f, int lost) const {
+    return 255u - lane(label, f, lost, label == 0);
+  }
+  std::size_t last(int label, std::size_t f, int lost) const {
+    return lane(label, f, lost, label != 0);
+  }
+  std::size_t lane(int label, std::size_t f, int lost, bool second) const {
+    const auto* lanes =
+        reinterpret_cast<const std::uint8_t*>(&furthest[label][lost][f / FewLost::kLanes]);
+    return lanes[f % FewLost::kLanes + (second ? FewLost::kLanes : 0)];
+  }
+
+  // A side of a feature may end with a label, but for so many of the other one. Lists for each,
+  // from its first row on or from its last one back, the rows of the label that lie beyond that.
+  ODT_FEW_TARGET void list_sides(int label, int lost) {
+    Sides& of = of_label[label];
+    for (std::size_t w = 0; w < FewLost::kWords; ++w)
+      of.rows[w] = rows[w] & (label ? few.second_[w] : ~few.second_[w]);
+    const __m256i all = load_few(of.rows);
+    for (std::size_t f = 0; f < few.order_.size(); ++f) {
       const FewLost::Bits* before = few.before_.data() + f * 256;
-      const __m256i beyond = side % 2 == 0 ? _mm256_andnot_si256(load_few(before[first]), all)
-                                           : _mm256_and_si256(load_few(before[last + 1]), all);
-      _mm256_store_si256(reinterpret_cast<__m256i*>(beyond_[side].data()), beyond);
-      many_[side] = count_few(beyond_[side]);
+      const __m256i beyond[] = {
+          _mm256_andnot_si256(load_few(before[first(1 - label, f, lost)]), all),
+          _mm256_and_si256(load_few(before[last(1 - label, f, lost) + 1]), all)};
+      for (int down = 0; down < 2; ++down) {
+        FewLost::Bits& bits = of.beyond[2 * f + down];
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(bits.data()), beyond[down]);
+        of.many[2 * f + down] = count_few(bits);
+      }
     }
-    const int most = E - lost, together = count_few(of_label) + most;
+  }
+
+  // Where one side ends with a label and another cut parts the others, at most so many rows of it
+  // may be lost: those that lie beyond both sides. Marks sides that may be one of the two, and
+  // tells whether there are any; where none may be lost, that is all there is to it.
+  ODT_FEW_TARGET bool match_sides(int label, int most) {
+    const Sides& of = of_label[label];
+    const int together = count_few(of.rows) + most;
     bool any = false;
-    for (std::size_t i = 0; i < sides; ++i) {
-      if (2 * many_[i] > together) continue;  // one of two has at most half
-      const __m256i beyond = load_few(beyond_[i]);
-      for (std::size_t j = 0; j < sides; ++j) {
-        if (E == 0) {
-          if (_mm256_testz_si256(beyond, load_few(beyond_[j]))) return true;
-          continue;
-        }
-        if (many_[i] + many_[j] > together || pay_[i] + pay_[j] == 2) continue;
+    for (std::size_t i = 0; i < sides(); ++i) {
+      if (2 * of.many[i] > together) continue;  // one of the two has at most half
+      if (E == 0) {
+        if (of.fits(load_few(of.beyond[i]), sides())) return true;
+        continue;
+      }
+      for (std::size_t j = 0; j < sides(); ++j) {
+        if (of.many[i] + of.many[j] > together || pay_[i] + pay_[j] == 2) continue;
         FewLost::Bits both;
-        for (std::size_t w = 0; w < FewLost::kWords; ++w) both[w] = beyond_[i][w] & beyond_[j][w];
+        for (std::size_t w = 0; w < FewLost::kWords; ++w)
+          both[w] = of.beyond[i][w] & of.beyond[j][w];
         if (count_few(both) > most) continue;
         any = true;
         pay_[i] = pay_[j] = 1;
@@ -350,9 +373,52 @@ struct FewSearch {
     return any;
   }
 
-  // By side of a feature, from its first row on or from its last one back.
-  alignas(32) std::array<FewLost::Bits, 2 * B * FewLost::kLanes> beyond_;
-  std::array<int, 2 * B * FewLost::kLanes> many_;
+  // Whether these rows and others may lose nothing where a side of a cut of each ends, and one cut
+  // parts what is left of both.
+  ODT_FEW_TARGET bool meets(FewSearch& others) {
+    FewSearch all{few, {}};
+    for (std::size_t w = 0; w < FewLost::kWords; ++w) all.rows[w] = rows[w] | others.rows[w];
+    for (int label = 0; label < 2; ++label)
+      for (int b = 0; b < B; ++b)
+        all.furthest[label][0][b] =
+            _mm256_max_epu8(furthest[label][0][b], others.furthest[label][0][b]);
+    for (int label = 0; label < 2; ++label) {  // what ends is of one label
+      list_sides(label, 0);
+      others.list_sides(label, 0);
+      all.list_sides(label, 0);
+      for (std::size_t i = 0; i < sides(); ++i) {
+        const __m256i beyond = load_few(all.of_label[label].beyond[i]);
+        if (of_label[label].fits(beyond, sides()) && others.of_label[label].fits(beyond, sides()))
+          return true;
+      }
+    }
+    for (int label = 0; label < 2; ++label)  // or what ends of these is of this label
+      for (std::size_t f = 0; f < few.order_.size(); ++f)
+        for (const bool down : {false, true}) {
+          if (down ? others.first(label, f, 0) <= last(1 - label, f, 0)
+                   : others.last(label, f, 0) >= first(1 - label, f, 0))
+            continue;
+          const Sides &here = of_label[label], &there = others.of_label[1 - label];
+          if (here.fits(load_few(here.beyond[2 * f + down]), sides()) &&
+              there.fits(load_few(there.beyond[2 * f + !down]), sides()))
+            return true;
+        }
+    return false;
+  }
+
+  struct Sides {
+    FewLost::Bits rows;
+    std::array<FewLost::Bits, 2 * B * FewLost::kLanes> beyond;
+    std::array<int, 2 * B * FewLost::kLanes> many;
+
+    // Whether one of so many sides ends all these rows.
+    ODT_FEW_TARGET bool fits(__m256i wanted, std::size_t sides) const {
+      for (std::size_t i = 0; i < sides; ++i)
+        if (_mm256_testz_si256(wanted, load_few(beyond[i]))) return true;
+      return false;
+    }
+  };
+  Sides of_label[2];
   std::array<std::uint8_t, 2 * B * FewLost::kLanes> pay_;
 };
 
@@ -409,11 +475,25 @@ Loss FewLost::chain(const std::uint64_t* bits, std::size_t words, Loss budget,
   });
 }
 
+bool FewLost::may_meet(const std::uint64_t* bits, const std::uint64_t* others,
+                       std::size_t words) const {
+  const auto ask = [&](auto, auto blocks) {
+    FewSearch<0, blocks> search{*this, asked(bits, words)}, other{*this, asked(others, words)};
+    search.add_all();
+    other.add_all();
+    return static_cast<int>(search.meets(other));
+  };
+  return ask_few_blocks<0>(blocks_, ask) != 0;
+}
+
 #else
 
 Loss FewLost::stump(const std::uint64_t*, std::size_t, Loss) const { return 0; }
 Loss FewLost::pair(const std::uint64_t*, std::size_t, Loss, std::uint64_t&) const { return 0; }
 Loss FewLost::chain(const std::uint64_t*, std::size_t, Loss, std::uint64_t&) const { return 0; }
+bool FewLost::may_meet(const std::uint64_t*, const std::uint64_t*, std::size_t) const {
+  return true;
+}
 
 #endif
 

@@ -258,6 +258,12 @@ class ShapeTrees {
     return found;
   }
 
+  // Whether the rows of both nodes of a layer may lose nothing, where the last layer has one node.
+  bool may_meet(std::size_t i, const Set& s, const Set& others) const {
+    return i + 2 != shape_.size() || !narrows(i) || !table_.few.takes(0) ||
+           table_.few.may_meet(s.word, others.word, W);
+  }
+
   // What the rows lose at least with one cut: exact where it is at most `budget`, and where there
   // are sums for all features at once.
   Loss one_cut(const Set& s, Loss budget) {

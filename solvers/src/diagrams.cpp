@@ -21,7 +21,7 @@ constexpr int kEnds = -1;  // an arc to the best class of its rows
 template <int W>
 class ShapeSearch : ShapeTrees<W> {
   using Trees = ShapeTrees<W>;
-  using Trees::begin, Trees::held, Trees::last, Trees::lay, Trees::trees;
+  using Trees::begin, Trees::held, Trees::last, Trees::lay, Trees::may_meet, Trees::trees;
   using Trees::control_, Trees::p_, Trees::shape_, Trees::table_;
   using typename Trees::Held, typename Trees::Line, typename Trees::Set;
 
@@ -196,6 +196,9 @@ class ShapeSearch : ShapeTrees<W> {
       others += trees(i, sets[k], below_ - 1 - others);
       if (others >= below_) return found;
     }
+    if (others == below_ - 1 && used == 2 && has[0] + has[1] == 0 &&
+        !may_meet(i + 1, next[0], next[1]))
+      return found;
     const Held h = held(sets[j]);
     for (std::size_t f = 0; f < p_.features; ++f) {
       lay(lines_[f], h, f);

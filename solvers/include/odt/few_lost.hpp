@@ -37,6 +37,10 @@ class FewLost {
   Loss chain(const std::uint64_t* bits, std::size_t words, Loss budget,
              std::uint64_t& looked) const;
 
+  // Whether rows of two nodes may lose nothing where one side of each ends, and the others have a
+  // cut together. Only if `takes(0)`.
+  bool may_meet(const std::uint64_t* bits, const std::uint64_t* others, std::size_t words) const;
+
  private:
   template <int E, int B>
   friend struct FewSearch;
