@@ -183,6 +183,87 @@ def engine_of(ranks: Any, losses: Any) -> _engine.Layered:
     return _engine.Layered(_engine.RankTable(np.ascontiguousarray(ranks), distinct), losses)
 
 
+def random_table(seed: int, rows: int = 20) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    ranks = rng.integers(0, 5, (5, rows)).astype(np.uint32)
+    return ranks, rng.integers(0, 3, (rows, 2 + seed % 2))
+
+
+TOGETHER = ([1, 2, 2, 2], [1, 2, 3], [1, 1, 2, 1], [1])
+
+
+def test_threads_search_one_shape_together() -> None:
+    """The same value and proof as one thread alone; each has a part of it."""
+    parts = 0
+    for seed in range(scaled(20, least=3)):
+        for shape in TOGETHER:
+            alone = engine_of(*random_table(seed)).solve(shape, 10_000, NO_LIMITS)
+            search = engine_of(*random_table(seed))
+            with ThreadPoolExecutor(3) as threads:
+                asked = [threads.submit(search.solve, shape, 10_000, NO_LIMITS) for _ in range(3)]
+                found = [one.result() for one in asked]
+            for one in found:
+                assert one.complete
+                assert (one.value, one.bound) == (alone.value, alone.bound), (seed, shape)
+            parts += sum(one.work > 0 for one in found) > 1
+    assert parts > SCALE
+
+
+def test_a_search_that_is_cut_short_goes_on_where_it_was() -> None:
+    """Call by call: its bounds hold, only rise, and end at the value of a search at once."""
+    taken_up = 0
+    for seed in range(scaled(10, least=2)):
+        for shape in TOGETHER:
+            whole = engine_of(*random_table(seed)).solve(shape, 10_000, NO_LIMITS)
+            search, before, told = engine_of(*random_table(seed)), 0, [10_000]
+            for call in range(50):  # each takes some of the choices, however little it may do
+                found = search.solve(
+                    shape,
+                    10_000,
+                    _engine.Limits(work_limit=1 << call // 2),
+                    told=lambda value, _: told.append(value),  # noqa: B023
+                )
+                assert before <= found.bound <= whole.value, (seed, shape)
+                before = found.bound
+                taken_up += call > 0
+                if found.complete:
+                    break
+            assert found.complete
+            assert found.value == found.bound == whole.value, (seed, shape)
+            assert told == sorted(set(told), reverse=True)
+            assert told[-1] == whole.value
+            again = search.solve(shape, whole.value, NO_LIMITS)  # nothing is better
+            assert again.complete
+            assert again.value is None
+            more = search.solve(shape, 20_000, NO_LIMITS)  # what was asked is not all of this
+            assert more.value == whole.value
+    assert taken_up > 10 * SCALE
+
+
+def test_what_others_find_ends_a_search_sooner() -> None:
+    """Nothing below the value that was told meanwhile is overlooked."""
+    ended = 0
+    for seed in range(scaled(200, least=30)):
+        rng = random.Random(f"others {seed}")
+        for shape in TOGETHER:
+            whole = engine_of(*random_table(seed)).solve(shape, 10_000, NO_LIMITS)
+            paid = rng.randint(0, 3)
+            upper = whole.value + paid + rng.randint(-2, 3)
+            search = engine_of(*random_table(seed))
+
+            def told(*_: Any, search: Any = search, upper: int = upper) -> None:
+                search.upper = upper
+
+            found = search.solve(shape, 10_000, NO_LIMITS, paid=paid, told=told)
+            assert found.complete
+            least = min(whole.value, upper - paid)
+            assert least <= found.bound <= whole.value, (seed, shape)
+            if upper - paid > whole.value:
+                assert found.value == whole.value, (seed, shape)
+            ended += found.value is not None and found.value > whole.value
+    assert ended > SCALE
+
+
 def test_threads_share_what_they_keep() -> None:
     """The same value and proof as one thread alone; also where tables are emptied all the time."""
     for seed in range(scaled(20, least=3)):

@@ -298,9 +298,27 @@ class Layered:
     """Diagrams of a shape: one table, asked shape by shape."""
 
     def __init__(self, table: RankTable, losses: NDArray[numpy.int64]) -> None: ...
+    @property
+    def upper(self) -> int:
+        """
+        Of all shapes only better diagrams are of interest; may be lowered meanwhile.
+        """
+
+    @upper.setter
+    def upper(self, arg: int, /) -> None: ...
     def solve(
-        self, shape: Sequence[int], below: int, limits: Limits, *, bound_only: bool = False
-    ) -> LayeredAnswer: ...
+        self,
+        shape: Sequence[int],
+        below: int,
+        limits: Limits,
+        *,
+        bound_only: bool = False,
+        paid: int = 0,
+        told: Callable[[int, Sequence[Sequence[tuple[int, int, int, int]]]], None] | None = None,
+    ) -> LayeredAnswer:
+        """
+        `paid`: of `upper`, what all of the shape have anyway; `told` hears of better ones.
+        """
 
 class Improved:
     @property

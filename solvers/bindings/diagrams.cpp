@@ -72,6 +72,7 @@ struct Improved {
 };
 
 using Judge = nb::typed<nb::callable, bool(Loss, Tuples)>;
+using Told = nb::typed<nb::callable, void(Loss, Tuples)>;
 
 // `judge(value, layers)` says whether a diagram may be kept; see `DiagramMoves`.
 Improved improve_diagram(const RankTable& ranks, const Matrix<std::int64_t>& losses,
@@ -130,21 +131,33 @@ class Layered {
       : search_(odt::layered_search(table_of(ranks, losses))) {}
 
   LayeredAnswer solve(const std::vector<int>& shape, Loss below, const Limits& limits,
-                      bool bound_only) {
+                      bool bound_only, Loss paid, const std::optional<Told>& told) {
     odt::Options o = options_of(limits);
     Interrupt interrupt(limits.interrupted);
     o.interrupted = [&interrupt] { return interrupt(); };
+    Callback heard(told ? nb::handle(*told) : nb::handle());
+    odt::LayeredWish wish{bound_only, paid, {}};
+    if (told)
+      wish.told = [&heard](Loss value, const odt::Layers& layers) {
+        Locked lock;
+        heard.tell(value, tuples_of(layers));
+        if (heard.raised()) throw odt::Stop{};
+      };
     odt::LayeredAnswer answer;
     {
       Unlocked free;
-      answer = search_->solve(shape, below, bound_only, o);
+      answer = search_->solve(shape, below, wish, o);
     }
+    heard.rethrow();
     LayeredAnswer made{
         answer.bound,      std::nullopt, answer.complete, answer.work, tuples_of(answer.layers),
         interrupt.raised()};
     if (answer.value < odt::kInfinite) made.value = answer.value;
     return made;
   }
+
+  Loss upper() const { return search_->upper; }
+  void set_upper(Loss upper) { search_->upper = upper; }
 
  private:
   std::unique_ptr<odt::LayeredSearch> search_;
@@ -163,8 +176,11 @@ void bind_diagrams(nb::module_& m) {
       .def_ro("interrupted", &LayeredAnswer::interrupted);
   nb::class_<Layered>(m, "Layered", "Diagrams of a shape: one table, asked shape by shape.")
       .def(nb::init<const RankTable&, const Matrix<std::int64_t>&>(), "table"_a, "losses"_a)
+      .def_prop_rw("upper", &Layered::upper, &Layered::set_upper,
+                   "Of all shapes only better diagrams are of interest; may be lowered meanwhile.")
       .def("solve", &Layered::solve, "shape"_a, "below"_a, "limits"_a, nb::kw_only(),
-           "bound_only"_a = false);
+           "bound_only"_a = false, "paid"_a = 0, "told"_a = nb::none(),
+           "`paid`: of `upper`, what all of the shape have anyway; `told` hears of better ones.");
   nb::class_<Improved>(m, "Improved")
       .def_ro("value", &Improved::value)
       .def_ro("moves", &Improved::moves)

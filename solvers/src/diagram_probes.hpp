@@ -25,12 +25,13 @@ class ChoiceGroups {
     const Choice *from = choices.data(), *end = from + choices.size();
     for (const Choice* last = from; from != end; from = last) {
       while (last != end && alike(*last) == alike(*from)) ++last;
-      push(from, last - 1);
+      put(from, last - 1);
     }
   }
 
   // Whether a choice with a bound below this one is left.
-  bool left(Loss below) const { return !groups_.empty() && groups_.top().bound < below; }
+  bool left(Loss below) const { return least() < below; }
+  Loss least() const { return groups_.empty() ? kInfinite : groups_.top().bound; }
 
   // The first and last such choice of the best group, which is taken out.
   std::pair<const Choice*, const Choice*> next(Loss below) {
@@ -43,8 +44,14 @@ class ChoiceGroups {
 
   void part(const Choice* lo, const Choice* hi) {
     const Choice* mid = lo + (hi - lo) / 2;
-    push(lo, mid);
-    push(mid + 1, hi);
+    put(lo, mid);
+    put(mid + 1, hi);
+  }
+
+  void put(const Choice* first, const Choice* last) {
+    const auto least = std::min_element(
+        first, last + 1, [](const Choice& a, const Choice& b) { return a.bound < b.bound; });
+    groups_.push({least->bound, first, last});
   }
 
  private:
@@ -55,12 +62,6 @@ class ChoiceGroups {
       return bound != o.bound ? bound > o.bound : first < o.first;
     }
   };
-
-  void push(const Choice* first, const Choice* last) {
-    const auto least = std::min_element(
-        first, last + 1, [](const Choice& a, const Choice& b) { return a.bound < b.bound; });
-    groups_.push({least->bound, first, last});
-  }
 
   std::priority_queue<Group> groups_;
 };

@@ -108,21 +108,20 @@ class ShapeTrees {
     }
   };
 
-  explicit ShapeTrees(ShapeTable<W>& table)
-      : table_(table), p_(table.p), stumps_(table.lanes.room()) {
+  ShapeTrees(ShapeTable<W>& table, const std::vector<int>& shape)
+      : table_(table), p_(table.p), shape_(shape), stumps_(table.lanes.room()) {
     dearest_ = *std::max_element(table.dearest.begin(), table.dearest.end());
-  }
-
-  void begin(const std::vector<int>& shape, const Options& options, Control& control) {
-    control_ = &control;
-    most_ = options.memory_limit ? options.memory_limit : std::size_t{1} << 30;
-    shape_ = shape;
     std::vector<int> code(shape.size(), 1);
     for (std::size_t i = shape.size() - 1; i-- > 0;) code[i] = 2 * code[i + 1] + (shape[i + 1] > 1);
     for (int c : code) known_.push_back(table_.trees_of(c));
     for (std::size_t i = 0; i < shape.size(); ++i) refuted_.emplace_back(W, table_.dearest);
     first_.assign(shape.size(), std::vector<std::size_t>(p_.features));
     for (auto& turn : first_) std::iota(turn.begin(), turn.end(), std::size_t{0});
+  }
+
+  void begin(const Options& options, Control& control) {
+    control_ = &control;
+    most_ = options.memory_limit ? options.memory_limit : std::size_t{1} << 30;
   }
 
   int labels() const { return p_.labels; }
@@ -401,7 +400,7 @@ class ShapeTrees {
 
   ShapeTable<W>& table_;
   const LayeredProblem& p_;
-  std::vector<int> shape_;
+  const std::vector<int> shape_;
   Control* control_ = nullptr;
 
  private:

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <numeric>
 #include <stdexcept>
 #include <tuple>
@@ -11,13 +15,29 @@
 
 #include "diagram_probes.hpp"
 #include "diagram_trees.hpp"
+#include "shape_job.hpp"
 
 namespace odt {
 namespace {
 
 constexpr int kEnds = -1;  // an arc to the best class of its rows
 
-// The search of one shape.
+// A cut of a node, and the next layer's node that each side leads to, or kEnds.
+template <int W>
+struct ShapeChoice {
+  Loss bound;
+  int feature;
+  std::uint32_t cut;
+  int left, right;
+  Rows<W> goes_left;
+};
+
+template <int W>
+class ShapeSearch;
+template <int W>
+using Job = ShapeJob<ShapeChoice<W>, ShapeSearch<W>>;
+
+// What one thread does of the search of one shape.
 template <int W>
 class ShapeSearch : ShapeTrees<W> {
   using Trees = ShapeTrees<W>;
@@ -25,14 +45,7 @@ class ShapeSearch : ShapeTrees<W> {
   using Trees::control_, Trees::p_, Trees::shape_, Trees::table_;
   using typename Trees::Held, typename Trees::Line, typename Trees::Set;
 
-  // A cut of a node, and the next layer's node that each side leads to, or kEnds.
-  struct Choice {
-    Loss bound;
-    int feature;
-    std::uint32_t cut;
-    int left, right;
-    Set goes_left;
-  };
+  using Choice = ShapeChoice<W>;
 
   // Cuts of a node that may pay whatever the others of its layer have: per feature the first and
   // the last one, by which of its arcs ends. No features: none.
@@ -49,40 +62,68 @@ class ShapeSearch : ShapeTrees<W> {
   };
 
  public:
-  explicit ShapeSearch(ShapeTable<W>& table) : Trees(table) {}
-
-  LayeredAnswer solve(const std::vector<int>& shape, Loss below, bool bound_only,
-                      const Options& options) {
-    check(shape);
-    Control control(options);
-    begin(shape, options, control);
-    below_ = below;
+  ShapeSearch(ShapeTable<W>& table, const std::vector<int>& shape) : Trees(table, shape) {
     drawn_.assign(shape.size(), {});
     turn_.assign(shape.size(), {});
     within_.assign(shape.size(), {});
     lines_.resize(p_.features);
+  }
+
+  // `lowered`: what is good enough by now. `told`: what hears of better diagrams.
+  LayeredAnswer solve(Job<W>& job, bool bound_only, const Options& options,
+                      const std::function<Loss()>& lowered, const LayeredTold& told) {
+    Options further = options;  // the last choices that a turn takes are taken to their end
+    further.work_limit *= kFurtherTurn;
+    Control control(further);
+    begin(options, control);
+    job_ = &job;
+    lowered_ = &lowered;
+    told_ = &told;
+    refresh();
+    LayeredAnswer answer;
     try {
-      answer_.bound = std::min(below, trees(0, table_.all, below - 1));
-      answer_.complete = answer_.bound >= below;
-      if (!answer_.complete && !bound_only) {
-        layer(0, {table_.all}, 0);
-        answer_.bound = below_;
-        answer_.complete = true;
+      answer.bound = std::min(below_, trees(0, table_.all, below_ - 1));
+      answer.complete = answer.bound >= below_;
+      if (!answer.complete && !bound_only && root(options.work_limit)) {
+        refresh();
+        answer.bound = below_;
+        answer.complete = true;
       }
     } catch (const Stop&) {
     }
-    answer_.work = control.work();
-    return answer_;
+    job.tell(answer);
+    answer.work = control.work();
+    return answer;
   }
 
  private:
-  static void check(const std::vector<int>& shape) {
-    bool stands = !shape.empty() && shape[0] == 1;
-    for (std::size_t i = 1; i < shape.size(); ++i)
-      stands = stands && shape[i] >= 1 && shape[i] <= 2 * shape[i - 1];
-    if (!stands || shape.size() > 30)
-      throw std::invalid_argument(
-          "a shape has 1 node, then up to twice as many in each of at most 30 layers");
+  // No more is asked than what is good enough by now.
+  void refresh() {
+    job_->lower((*lowered_)());
+    below_ = job_->below();
+  }
+
+  // As `layer` and `node`, but other threads may take some of the choices. Whether none are left;
+  // more than `most` rows visited are enough.
+  bool root(std::uint64_t most) {
+    const std::vector<Set> all = {table_.all};
+    if (last(0)) {
+      finish(all, 0);
+      return true;
+    }
+    drawn_[0].assign(1, {});
+    turn_[0] = {0};
+    const std::uint64_t before = control_->work();
+    return job_->run(
+        [&] { return choices_of(0, all, 0, {}, 0, false); },
+        [&](const Choice& lo, const Choice& hi) {
+          return may_hold(0, all, 0, {}, 0, false, lo, hi);
+        },
+        [&](const Choice& one) { take(0, all, 0, {}, 0, false, one, one); },
+        [&] {
+          control_->check();
+          return most > 0 && control_->work() - before >= most;
+        });
   }
 
   // Of rows that are not all that a node will hold, a cut may leave none on a side.
@@ -119,6 +160,8 @@ class ShapeSearch : ShapeTrees<W> {
   // so far. A probe ends where the layer does, and tells whether anything is left.
   bool node(std::size_t i, const std::vector<Set>& sets, std::size_t j,
             const std::vector<Set>& next, Loss spent, bool probe) {
+    refresh();
+    if (spent >= below_) return false;
     if (j == 0) {
       within_[i][1] = LayerWithin(sets.size(), spent);
       if (!probe) within_[i][0] = LayerWithin(sets.size(), spent);
@@ -426,8 +469,8 @@ class ShapeSearch : ShapeTrees<W> {
     }
     drawn_[i].clear();
     for (const Set& s : sets) drawn_[i].push_back(stump_of(s));
-    below_ = answer_.value = total;
-    answer_.layers = drawn_;
+    below_ = total;
+    if (job_->keep(total, drawn_) && *told_) (*told_)(total, drawn_);
   }
 
   LayeredNode stump_of(const Set& s) const {
@@ -448,8 +491,11 @@ class ShapeSearch : ShapeTrees<W> {
     return node;
   }
 
+  static constexpr std::uint64_t kFurtherTurn = 4;
+  Job<W>* job_ = nullptr;
+  const std::function<Loss()>* lowered_ = nullptr;
+  const LayeredTold* told_ = nullptr;
   Loss below_ = 0;
-  LayeredAnswer answer_;
   std::vector<std::vector<LayeredNode>> drawn_;
   std::vector<std::vector<int>> turn_;              // per layer, which node comes when
   std::vector<std::array<LayerWithin, 2>> within_;  // by layer, without and with those of probes
@@ -463,17 +509,40 @@ class Search final : public LayeredSearch {
   explicit Search(LayeredProblem problem)
       : anyway_(take_out(problem)), unit_(by_unit(problem)), table_(std::move(problem)) {}
 
-  LayeredAnswer solve(const std::vector<int>& shape, Loss below, bool bound_only,
+  LayeredAnswer solve(const std::vector<int>& shape, Loss below, const LayeredWish& wish,
                       const Options& options) override {
-    const Loss most = std::max<Loss>(0, below - anyway_);
-    LayeredAnswer found = ShapeSearch<W>(table_).solve(shape, most / unit_ + (most % unit_ != 0),
-                                                       bound_only, options);
-    found.bound = std::min(below, found.bound * unit_ + anyway_);
-    if (found.value < kInfinite) found.value = found.value * unit_ + anyway_;
+    check(shape);
+    const std::shared_ptr<Job<W>> job = job_of(shape, inside(below), wish.bound_only);
+    const std::function<Loss()> lowered = [this, &wish] {
+      return inside(upper.load(std::memory_order_relaxed) - wish.paid);
+    };
+    LayeredTold told;
+    if (wish.told)
+      told = [this, &wish](Loss value, const auto& layers) { wish.told(outside(value), layers); };
+    auto search = job->taken([&] { return std::make_unique<ShapeSearch<W>>(table_, shape); });
+    LayeredAnswer found = search->solve(*job, wish.bound_only, options, lowered, told);
+    job->leave(std::move(search));
+    if (found.complete) job->end();
+    if (!wish.bound_only && !found.complete) leave(shape, job);
+    found.bound = std::min(below, outside(found.bound));
+    if (found.value < kInfinite) found.value = outside(found.value);
+    if (found.value >= below) {  // of an earlier call
+      found.value = kInfinite;
+      found.layers.clear();
+    }
     return found;
   }
 
  private:
+  static void check(const std::vector<int>& shape) {
+    bool stands = !shape.empty() && shape[0] == 1;
+    for (std::size_t i = 1; i < shape.size(); ++i)
+      stands = stands && shape[i] >= 1 && shape[i] <= 2 * shape[i - 1];
+    if (!stands || shape.size() > 30)
+      throw std::invalid_argument(
+          "a shape has 1 node, then up to twice as many in each of at most 30 layers");
+  }
+
   // What rows lose by all labels goes out of the problem, so that a row loses nothing by its best.
   static Loss take_out(LayeredProblem& p) {
     Loss sum = 0;
@@ -495,8 +564,38 @@ class Search final : public LayeredSearch {
     return unit;
   }
 
+  // Losses without what all lose anyway, in units, and back.
+  Loss inside(Loss below) const {
+    const Loss most = std::max<Loss>(0, below - anyway_);
+    return most / unit_ + (most % unit_ != 0);
+  }
+  Loss outside(Loss loss) const { return loss * unit_ + anyway_; }
+
+  // That of other threads, or of an earlier call, where it looks for no less.
+  std::shared_ptr<Job<W>> job_of(const std::vector<int>& shape, Loss below, bool alone) {
+    if (alone) return std::make_shared<Job<W>>(below);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::shared_ptr<Job<W>>& job = jobs_[shape];
+    if (!job || job->asked < below) job = std::make_shared<Job<W>>(below);
+    job->lower(below);
+    return job;
+  }
+
+  // What is not done is kept for later, of so many shapes.
+  void leave(const std::vector<int>& shape, const std::shared_ptr<Job<W>>& job) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto kept = jobs_.find(shape);
+    if (kept != jobs_.end() && kept->second == job &&
+        std::count_if(jobs_.begin(), jobs_.end(),
+                      [](const auto& one) { return !one.second->done(); }) > kMostKept)
+      jobs_.erase(kept);
+  }
+
+  static constexpr std::ptrdiff_t kMostKept = 64;
   const Loss anyway_, unit_;
   ShapeTable<W> table_;
+  std::mutex mutex_;
+  std::map<std::vector<int>, std::shared_ptr<Job<W>>> jobs_;
 };
 
 void check(const LayeredProblem& p) {

@@ -7,12 +7,14 @@ the trees of a shape lose at least, then its best diagram by branch and bound (`
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import partial
 from heapq import heapify, heappop, heappush
 from itertools import islice
+from queue import SimpleQueue
 
 import numpy as np
 
@@ -43,8 +45,11 @@ EFFORTS = tuple(10_000_000 * 4**k for k in range(12))
 FEW = 32
 """Shapes that are left, each of which gets a longer turn: 16 times the last one instead of 4 times.
 
-A turn begins a shape anew. Where many are left, short turns find better diagrams sooner.
+Where many are left, short turns find better diagrams sooner.
 """
+
+NEWS = 0.05
+"""Seconds between two looks at what the threads have found."""
 
 EASY = 1.0
 """Seconds after which better diagrams are looked for, as each closes shapes."""
@@ -98,6 +103,7 @@ class Layered:
         self.asked: set[Shape] = set()
         self.whole = self._list()
         self.search = self._table() if self.whole else None
+        self.found: SimpleQueue[Layers] = SimpleQueue()
 
     def _list(self) -> bool:
         """The shapes with room for something better; whether these are all."""
@@ -142,8 +148,9 @@ class Layered:
         )
 
     def bound(self, deadline: float | None, wander: Callable[[float], None] | None = None) -> int:
-        """A bound on all diagrams; what is found is offered. Each thread searches a shape.
+        """A bound on all diagrams; what is found is offered.
 
+        Each thread searches a shape, and helps another with its own where there are no more.
         `wander` looks for better diagrams until a deadline; it is asked once, unless this is easy.
         """
         if self.search is None:
@@ -151,6 +158,8 @@ class Layered:
         most = self.trees.limits.threads
         # what leaves the least room is closed soonest by trees alone
         todo: list[Turn] = [(0, (-sum(s), self.bounds[s]), s) for s in self.open()]
+        self.trees.better = self._lower
+        self._lower(self.trees.upper())
         heapify(todo)
         spent = 0
         hard = time.monotonic() + EASY
@@ -165,16 +174,33 @@ class Layered:
                     wander = None
                 while todo and len(running) < most:
                     turn = heappop(todo)
-                    if self.bounds[turn[2]] < self.trees.upper():
+                    if self._is_open(turn[2]):
                         running[threads.submit(self._search(turn, deadline))] = turn
-                for ended in wait(running, return_when=FIRST_COMPLETED).done:
+                while not todo and len(running) < most and (helped := _to_help(running.values())):
+                    running[threads.submit(self._search(helped, deadline))] = helped
+                ended_now = wait(running, NEWS, return_when=FIRST_COMPLETED).done
+                self._hear()
+                for ended in ended_now:
                     number, _, shape = running.pop(ended)
                     spent += self._learn(shape, ended.result())
-                    if shape not in self.asked:
+                    if self._is_open(shape):
                         number += 2 if self._few() else 1
                         if number < len(EFFORTS):
                             heappush(todo, (number, (self.bounds[shape],), shape))
         return self._least()
+
+    def _lower(self, upper: int) -> None:
+        """Searches that run look for nothing worse from now on."""
+        assert self.search is not None
+        self.search.upper = upper
+
+    def _hear(self) -> None:
+        """Offer what was found meanwhile: here, as reports are for the thread that asked."""
+        while not self.found.empty():
+            self.trees.offer(diagram_of(self.trees, self.found.get()))
+
+    def _is_open(self, shape: Shape) -> bool:
+        return shape not in self.asked and self.bounds[shape] < self.trees.upper()
 
     def _few(self) -> bool:
         """Whether few shapes are left; asked after each of what may be thousands of searches."""
@@ -206,14 +232,20 @@ class Layered:
             interrupted=trees.limits.interrupted,
         )
         below = trees.upper() - self._paid(shape)
-        return partial(search.solve, shape, below, limits, bound_only=not number)
+        return partial(
+            search.solve,
+            shape,
+            below,
+            limits,
+            bound_only=not number,
+            paid=self._paid(shape),
+            told=lambda _, layers: self.found.put(layers),
+        )
 
     def _learn(self, shape: Shape, found: engine.LayeredAnswer) -> int:
         """Take an answer about a shape; returns the rows visited times the features."""
         trees = self.trees
         trees.interrupted = trees.interrupted or found.interrupted
-        if found.value is not None:
-            trees.offer(diagram_of(trees, found.layers))
         self.bounds[shape] = max(self.bounds[shape], found.bound + self._paid(shape))
         if found.complete:  # a rule may forbid its best diagram: more is not known of it
             self.asked.add(shape)
@@ -221,6 +253,12 @@ class Layered:
 
     def _paid(self, shape: Shape) -> int:
         return self.trees.price * (sum(shape) + 1)
+
+
+def _to_help(running: Iterable[Turn]) -> Turn | None:
+    """Of the shapes that are searched, the one that fewest threads are at; not bounds by trees."""
+    many = Counter(turn for turn in running if turn[0])
+    return min(many, key=lambda turn: (many[turn], turn), default=None)
 
 
 def diagram_of(trees: Unrolled, layers: Layers) -> RawDiagram | None:

@@ -139,6 +139,7 @@ class Unrolled:
         self.shape_searches = 0
         self.moves = 0
         self.interrupted = False
+        self.better: Callable[[int], None] | None = None  # hears of a better value
         self.offer(start)
         for label in range(core.n_classes):
             self.offer(RawDiagram(entry=~label))
@@ -370,6 +371,8 @@ class Unrolled:
         value = evaluation.of_model(self.stage.measure) - self.least
         if (self.value is None or value < self.value) and not evaluation.violations():
             self.best, self.value = raw, value
+            if self.better is not None:
+                self.better(value)
             self._tell()
             return True
         return False

@@ -12,6 +12,8 @@
 // one with most rows is enough.
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -39,7 +41,7 @@ struct LayeredNode {
 struct LayeredAnswer {
   Loss bound = 0;          // no diagram of the shape loses less
   Loss value = kInfinite;  // of the diagram; kInfinite: none below what was asked
-  bool complete = false;   // `value`, or what was asked, is the least
+  bool complete = false;   // `value`, or what was asked or met meanwhile, is the least
   std::uint64_t work = 0;  // rows visited, roughly
   std::vector<std::vector<LayeredNode>> layers;
 };
@@ -47,14 +49,25 @@ struct LayeredAnswer {
 constexpr std::size_t kMostLayeredRows = 512;
 constexpr int kMostLayeredLabels = 32;
 
+using LayeredTold = std::function<void(Loss, const std::vector<std::vector<LayeredNode>>&)>;
+
+struct LayeredWish {
+  bool bound_only = false;  // only the bound by trees
+  Loss paid = 0;            // of what `upper` counts, what every diagram of the shape has anyway
+  LayeredTold told;         // hears of each better diagram, on the thread that found it
+};
+
 class LayeredSearch {
  public:
   virtual ~LayeredSearch() = default;
-  // Diagrams that lose less than `below`; `shape`: nodes per layer, from 1. Of a shape with
-  // `bound_only` only the bound by trees is asked. Trees are kept for the other shapes; threads may
-  // each search a shape at once.
-  virtual LayeredAnswer solve(const std::vector<int>& shape, Loss below, bool bound_only,
+  // Diagrams that lose less than `below`; `shape`: nodes per layer, from 1. Trees are kept for the
+  // other shapes; threads may each search a shape at once, or one together. A search that a limit
+  // ended goes on where it was.
+  virtual LayeredAnswer solve(const std::vector<int>& shape, Loss below, const LayeredWish& wish,
                               const Options& options) = 0;
+
+  // Of all shapes only better diagrams are of interest. It may be lowered while they are searched.
+  std::atomic<Loss> upper{kInfinite};
 };
 
 // Throws std::invalid_argument on more than kMostLayeredRows rows, or a table that does not fit.
