@@ -96,6 +96,10 @@ ODT_FEW_TARGET static __m256i load_few(const std::array<std::uint64_t, 4>& bits)
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bits.data()));
 }
 
+ODT_FEW_TARGET static void store_few(std::array<std::uint64_t, 4>& bits, __m256i from) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(bits.data()), from);
+}
+
 ODT_FEW_TARGET static int count_few(const std::array<std::uint64_t, 4>& bits) {
   int sum = 0;
   for (const std::uint64_t word : bits) sum += __builtin_popcountll(word);
@@ -334,17 +338,17 @@ struct FewSearch {
     for (std::size_t w = 0; w < FewLost::kWords; ++w)
       of.rows[w] = rows[w] & (label ? few.second_[w] : ~few.second_[w]);
     const __m256i all = load_few(of.rows);
+    __m256i always = all;
     for (std::size_t f = 0; f < few.order_.size(); ++f) {
       const FewLost::Bits* before = few.before_.data() + f * 256;
       const __m256i beyond[] = {
           _mm256_andnot_si256(load_few(before[first(1 - label, f, lost)]), all),
           _mm256_and_si256(load_few(before[last(1 - label, f, lost) + 1]), all)};
-      for (int down = 0; down < 2; ++down) {
-        FewLost::Bits& bits = of.beyond[2 * f + down];
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(bits.data()), beyond[down]);
-        of.many[2 * f + down] = count_few(bits);
-      }
+      store_few(of.beyond[2 * f], beyond[0]);
+      store_few(of.beyond[2 * f + 1], beyond[1]);
+      always = _mm256_and_si256(always, _mm256_and_si256(beyond[0], beyond[1]));
     }
+    store_few(of.always, always);
   }
 
   // Where one side ends with a label and another cut parts the others, at most so many rows of it
@@ -352,16 +356,19 @@ struct FewSearch {
   // tells whether there are any; where none may be lost, that is all there is to it.
   ODT_FEW_TARGET bool match_sides(int label, int most) {
     const Sides& of = of_label[label];
+    if (count_few(of.always) > most) return false;
     const int together = count_few(of.rows) + most;
+    int many[2 * B * FewLost::kLanes];
+    for (std::size_t i = 0; i < sides(); ++i) many[i] = count_few(of.beyond[i]);
     bool any = false;
     for (std::size_t i = 0; i < sides(); ++i) {
-      if (2 * of.many[i] > together) continue;  // one of the two has at most half
+      if (2 * many[i] > together) continue;  // one of the two has at most half
       if (E == 0) {
         if (of.fits(load_few(of.beyond[i]), sides())) return true;
         continue;
       }
       for (std::size_t j = 0; j < sides(); ++j) {
-        if (of.many[i] + of.many[j] > together || pay_[i] + pay_[j] == 2) continue;
+        if (many[i] + many[j] > together || pay_[i] + pay_[j] == 2) continue;
         FewLost::Bits both;
         for (std::size_t w = 0; w < FewLost::kWords; ++w)
           both[w] = of.beyond[i][w] & of.beyond[j][w];
@@ -407,9 +414,8 @@ struct FewSearch {
   }
 
   struct Sides {
-    FewLost::Bits rows;
+    FewLost::Bits rows, always;  // those that lie beyond every side
     std::array<FewLost::Bits, 2 * B * FewLost::kLanes> beyond;
-    std::array<int, 2 * B * FewLost::kLanes> many;
 
     // Whether one of so many sides ends all these rows.
     ODT_FEW_TARGET bool fits(__m256i wanted, std::size_t sides) const {
