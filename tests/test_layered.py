@@ -502,6 +502,55 @@ def test_diagrams_of_a_shape_lose_as_little_as_all_of_them() -> None:
     assert seen["better"] > 50 * SCALE
 
 
+def test_nodes_share_the_tests_of_the_last_layer() -> None:
+    """Few tests of two labels: what a layer loses with the same last tests closes no diagram."""
+    shared = 0
+    shapes_ = ((1, 2, 2), (1, 2, 2, 1), (1, 2, 2), (1, 2, 3), (1, 2, 2), (1, 1, 2, 2), (1, 2, 1, 2))
+    for seed in range(scaled(120, least=12)):
+        rng = np.random.default_rng(seed)
+        ranks = np.array(list(product((0, 1), repeat=4)), dtype=np.uint32).T
+        ranks = ranks[:, rng.permutation(16)[: int(rng.integers(12, 17))]]
+        losses = 1 - np.eye(2, dtype=np.int64)[rng.integers(0, 2, ranks.shape[1])]
+        losses *= rng.integers(1 - seed % 4 // 3, 3, (ranks.shape[1], 1))
+        shape, best = shapes_[seed % len(shapes_)], Shapes(ranks, losses, [None] * 4)
+        least = best.diagrams(shape)
+        assert least is not None, seed
+        for below in (10**6, least + 1, least):
+            found = engine_of(ranks, losses).solve(list(shape), below, NO_LIMITS)
+            assert found.complete, (seed, shape)
+            assert found.value == (least if least < below else None), (seed, shape)
+            assert found.bound == least, (seed, shape)
+        shared += best.trees(shape) < least
+    assert shared > 20 * SCALE
+
+
+def test_searches_find_the_same_without_shared_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Larger shapes than those that can be enumerated, up to four nodes in the last layer."""
+    if "avx2" not in _engine.instruction_sets():
+        pytest.skip("no AVX2: the bound is not used")
+    better = 0
+    shapes_ = (
+        *((1, 2, 2, 2, 2), (1, 2, 3, 4), (1, 2, 2, 1, 2), (1, 2, 3, 3), (1, 2, 4, 4), (1, 2, 2, 2)),
+        *((1, 1, 2, 2, 2), (1, 2, 2, 4), (1, 2, 2, 2, 1), (1, 2, 1, 2, 2), (1, 2, 3, 2)),
+    )
+    for seed in range(scaled(330, least=33)):
+        rng = np.random.default_rng(seed)
+        features, rows = int(rng.integers(4, 7)), int(rng.integers(15, 50))
+        ranks = rng.integers(0, 2 + (rng.random((features, 1)) < 0.2), (features, rows))
+        ranks = ranks.astype(np.uint32)
+        losses = 1 - np.eye(2, dtype=np.int64)[rng.integers(0, 2, rows)]
+        losses *= rng.integers(0, 3, (rows, 1))
+        shape, found = shapes_[seed % len(shapes_)], {}
+        below = int(losses.sum(axis=0).min()) * int(rng.integers(2, 5)) // 4
+        for name in ("portable", "avx2"):
+            monkeypatch.setenv("ODTDSL_ISA", name)
+            found[name] = engine_of(ranks, losses).solve(list(shape), below, NO_LIMITS)
+            assert found[name].complete, seed
+        assert len({(one.value, one.bound) for one in found.values()}) == 1, (seed, shape)
+        better += found["avx2"].value is not None
+    assert better > 30 * SCALE
+
+
 def test_rows_that_only_one_node_has_room_for_go_there() -> None:
     """Of two nodes, the second parts its rows as those of the first one leave room."""
     better = 0

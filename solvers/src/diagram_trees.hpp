@@ -12,6 +12,7 @@
 #include "odt/kept_trees.hpp"
 #include "odt/pair_lanes.hpp"
 #include "odt/stump_lanes.hpp"
+#include "diagram_last_tests.hpp"
 #include "refuted_rows.hpp"
 
 namespace odt {
@@ -25,6 +26,7 @@ struct ShapeTable {
         lanes(p),
         pairs(p),
         few(p),
+        last_tests(p),
         order(p.features),
         place(p.features),
         after(p.features),
@@ -69,6 +71,7 @@ struct ShapeTable {
   const StumpLanes lanes;
   const PairLanes pairs;
   const FewLost few;
+  const LastTests last_tests;
   std::vector<Loss> dearest;  // what a row loses at most
   // Per feature its rows by rank, and the place of each row there.
   std::vector<std::vector<int>> order, place;
@@ -402,6 +405,7 @@ class ShapeTrees {
   const LayeredProblem& p_;
   const std::vector<int> shape_;
   Control* control_ = nullptr;
+  std::size_t most_ = 0;  // bytes of tables
 
  private:
   const bool pairs_of_one_ = table_.pairs.in_one_block();
@@ -412,7 +416,7 @@ class ShapeTrees {
   std::vector<RefutedRows> refuted_;  // by layer
   std::vector<std::vector<std::size_t>> first_;  // by layer, which feature comes when
   Loss dearest_ = 0;                  // what a row loses at most
-  std::size_t kept_ = 0, most_ = 0, looked_ = 0;
+  std::size_t kept_ = 0, looked_ = 0;
   static constexpr Loss kFewest = 1;        // above it sums are quicker
   static constexpr Loss kFewFurther = 3;    // rows that end where few are lost, and elsewhere,
   static constexpr Loss kFurther = 8;       // of which the layers below tell at once

@@ -13,6 +13,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "diagram_last_tests.hpp"
 #include "diagram_probes.hpp"
 #include "diagram_trees.hpp"
 #include "shape_job.hpp"
@@ -42,7 +43,7 @@ template <int W>
 class ShapeSearch : ShapeTrees<W> {
   using Trees = ShapeTrees<W>;
   using Trees::begin, Trees::held, Trees::last, Trees::lay, Trees::may_meet, Trees::trees;
-  using Trees::control_, Trees::p_, Trees::shape_, Trees::table_;
+  using Trees::control_, Trees::most_, Trees::p_, Trees::shape_, Trees::table_;
   using typename Trees::Held, typename Trees::Line, typename Trees::Set;
 
   using Choice = ShapeChoice<W>;
@@ -62,7 +63,8 @@ class ShapeSearch : ShapeTrees<W> {
   };
 
  public:
-  ShapeSearch(ShapeTable<W>& table, const std::vector<int>& shape) : Trees(table, shape) {
+  ShapeSearch(ShapeTable<W>& table, const std::vector<int>& shape)
+      : Trees(table, shape), shared_(table.last_tests, shape) {
     drawn_.assign(shape.size(), {});
     turn_.assign(shape.size(), {});
     within_.assign(shape.size(), {});
@@ -76,6 +78,7 @@ class ShapeSearch : ShapeTrees<W> {
     further.work_limit *= kFurtherTurn;
     Control control(further);
     begin(options, control);
+    shared_.begin(most_ / 8);
     job_ = &job;
     lowered_ = &lowered;
     told_ = &told;
@@ -91,6 +94,7 @@ class ShapeSearch : ShapeTrees<W> {
       }
     } catch (const Stop&) {
     }
+    shared_.clear();
     job.tell(answer);
     answer.work = control.work();
     return answer;
@@ -165,6 +169,11 @@ class ShapeSearch : ShapeTrees<W> {
     if (j == 0) {
       within_[i][1] = LayerWithin(sets.size(), spent);
       if (!probe) within_[i][0] = LayerWithin(sets.size(), spent);
+    }
+    if (shared_.works(i)) {
+      const bool open = spent + shared_.least(i, sets, j, next) < below_;
+      control_->poll(shared_.take_work());
+      if (!open) return false;
     }
     if (j == sets.size()) {
       if (!probe) layer(i + 1, next, spent);
@@ -499,6 +508,7 @@ class ShapeSearch : ShapeTrees<W> {
   std::vector<std::vector<LayeredNode>> drawn_;
   std::vector<std::vector<int>> turn_;              // per layer, which node comes when
   std::vector<std::array<LayerWithin, 2>> within_;  // by layer, without and with those of probes
+  SharedLastTests shared_;
   std::vector<Line> lines_;  // of the node whose choices are looked for, by feature
   std::array<ProbesThatPay, 8> probes_, ends_, shares_;  // by layer
 };

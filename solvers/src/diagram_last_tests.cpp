@@ -1,0 +1,354 @@
+#include "diagram_last_tests.hpp"
+
+#include <algorithm>
+
+#include "odt/kernels.hpp"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#define ODT_LAST_TESTS 1
+#define ODT_LAST_TARGET __attribute__((target("avx2,popcnt")))
+#endif
+
+namespace odt {
+namespace {
+
+bool has_last_tests() {
+#ifdef ODT_LAST_TESTS
+  return may_use(Isa::avx2) && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
+LastTests::LastTests(const LayeredProblem& p) {
+  if (!has_last_tests() || p.labels != 2 || p.rows > kMostRows) return;
+  Loss sum = 0;
+  Set all;
+  for (std::size_t r = 0; r < p.rows; ++r) {
+    const Loss by_first = p.loss[2 * r], by_second = p.loss[2 * r + 1];
+    const Loss here = std::max(by_first, by_second);
+    if (std::min(by_first, by_second) != 0 || here > kMostLoss || (sum += here) > kMostLoss) return;
+    label.push_back(by_first == 0 ? 0 : 1);
+    loss.push_back(static_cast<std::uint8_t>(here));
+    all.put(r);
+    if (here > 0) can_lose.put(r);
+  }
+  std::vector<Set> found;
+  for (std::size_t f = 0; f < p.features; ++f)
+    for (std::uint32_t c = 0; c + 1 < p.distinct[f]; ++c) {
+      if (!p.allowed[f].empty() && !p.allowed[f][c]) continue;
+      Set on_left;
+      for (std::size_t r = 0; r < p.rows; ++r)
+        if (p.rank[f * p.rows + r] <= c) on_left.put(r);
+      const Set on_right = all.without(on_left);
+      const auto known = [&](const Set& s) { return s == on_left || s == on_right; };
+      if (std::any_of(found.begin(), found.end(), known)) continue;
+      if (found.size() == kMost) return;
+      found.push_back(on_left);
+    }
+  loss_left_of.resize(p.rows);
+  tests.resize(p.rows);
+  for (std::size_t r = 0; r < p.rows; ++r)
+    for (std::size_t t = 0; t < found.size(); ++t)
+      if (found[t].has(r)) {
+        loss_left_of[r].at[t] = loss[r];
+        tests[r] |= std::uint32_t{1} << t;
+      }
+  for (const Set& s : found) left.push_back(s.both(can_lose));
+}
+
+bool SharedLastTests::works(std::size_t layer) const {
+  // The further up, the more sets there are below a node; the first layers have few nodes.
+  const std::size_t most = layer <= 1 && shape_.back() < kMostShared ? 3 : 2;
+  return !choices_.empty() && below(layer) <= most;
+}
+
+SharedLastTests::SharedLastTests(const LastTests& tests, const std::vector<int>& shape)
+    : t_(tests), shape_(shape), kept_(shape.size()) {
+  for (const std::size_t half : {std::size_t{0}, LastTests::kMost})
+    for (std::size_t t = 0; t < t_.left.size(); ++t)
+      functions_.push_back(static_cast<int>(half + t));
+  if (t_.works() && shape.back() <= kMostShared) list_choices({}, 0, 0);
+}
+
+void SharedLastTests::clear() {
+  for (auto& sets : kept_) sets.clear();
+  bytes_ = 0;
+}
+
+// In the order of their places, so that none comes twice.
+void SharedLastTests::list_choices(std::array<int, 3> others, int many, std::size_t from) {
+  if (many + 1 == shape_.back()) {
+    const bool second = many > 0 && others[many - 1] >= static_cast<int>(LastTests::kMost);
+    for (int v = second ? 1 : 0; v < 2; ++v) choices_.push_back({others, v});
+    return;
+  }
+  for (std::size_t g = from; g < functions_.size(); ++g) {
+    others[many] = functions_[g];
+    list_choices(others, many + 1, g + 1);
+  }
+}
+
+#ifdef ODT_LAST_TESTS
+
+namespace {
+
+constexpr std::uint64_t kSharedPairWork = 300;  // in visits of rows
+constexpr std::size_t kSharedEntryBytes = 96;   // of a table, without what it holds
+
+using LastLanes = __m256i;
+
+ODT_LAST_TARGET inline LastLanes last_load(const std::uint8_t* from) {
+  return _mm256_loadu_si256(reinterpret_cast<const LastLanes*>(from));
+}
+ODT_LAST_TARGET inline void last_store(std::uint8_t* to, LastLanes v) {
+  _mm256_storeu_si256(reinterpret_cast<LastLanes*>(to), v);
+}
+ODT_LAST_TARGET inline LastLanes last_all(int value) {
+  return _mm256_set1_epi8(static_cast<char>(value));
+}
+
+// What rows lose by each function; no more than with one label. So many are of each label, and so
+// many of these left of each test.
+ODT_LAST_TARGET inline void lose_by_functions(LastLanes first, LastLanes second, int firsts,
+                                              int seconds, std::uint8_t* to) {
+  const LastLanes most = last_all(std::min(firsts, seconds)),
+                  on_left = _mm256_add_epi8(first, _mm256_sub_epi8(last_all(seconds), second)),
+                  on_right = _mm256_add_epi8(second, _mm256_sub_epi8(last_all(firsts), first));
+  last_store(to, _mm256_min_epu8(most, on_left));
+  last_store(to + LastTests::kMost, _mm256_min_epu8(most, on_right));
+}
+
+}  // namespace
+
+// What the rows of each label can lose in all, left of each test, and left of each two.
+struct SharedLastTests::Counts {
+  int all[2] = {};
+  Bytes left[2];
+  Bytes both[2][LastTests::kMost];
+
+  // By each function, what those on one side of a test lose; with one label.
+  ODT_LAST_TARGET int side(std::size_t test, bool on_left, std::uint8_t* by_function) const {
+    LastLanes here[2];
+    int of[2];
+    for (int k = 0; k < 2; ++k) {
+      here[k] = last_load(both[k][test].at);
+      of[k] = left[k].at[test];
+      if (on_left) continue;
+      here[k] = _mm256_sub_epi8(last_load(left[k].at), here[k]);
+      of[k] = all[k] - of[k];
+    }
+    lose_by_functions(here[0], here[1], of[0], of[1], by_function);
+    return std::min(of[0], of[1]);
+  }
+};
+
+ODT_LAST_TARGET SharedLastTests::Counts SharedLastTests::count(const Set& s) const {
+  Counts c;
+  for (std::size_t w = 0; w < std::size(s.word); ++w)
+    for (std::uint64_t bits = s.word[w]; bits; bits &= bits - 1) {
+      const std::size_t r = 64 * w + static_cast<std::size_t>(__builtin_ctzll(bits));
+      const std::size_t k = t_.label[r];
+      const LastLanes lost = last_load(t_.loss_left_of[r].at);
+      c.all[k] += t_.loss[r];
+      last_store(c.left[k].at, _mm256_add_epi8(last_load(c.left[k].at), lost));
+      for (std::uint32_t tests = t_.tests[r]; tests; tests &= tests - 1) {
+        std::uint8_t* both = c.both[k][__builtin_ctz(tests)].at;
+        last_store(both, _mm256_add_epi8(last_load(both), lost));
+      }
+    }
+  return c;
+}
+
+int SharedLastTests::with_one_label(const Set& s) const {
+  int of[2] = {};
+  for (std::size_t w = 0; w < std::size(s.word); ++w)
+    for (std::uint64_t bits = s.word[w]; bits; bits &= bits - 1) {
+      const std::size_t r = 64 * w + static_cast<std::size_t>(__builtin_ctzll(bits));
+      of[t_.label[r]] += t_.loss[r];
+    }
+  return std::min(of[0], of[1]);
+}
+
+// A node of the last layer, by its function.
+ODT_LAST_TARGET void SharedLastTests::last(const Set& s, Kept& lost) {
+  const Counts c = count(s);
+  lost.resize(2);
+  lose_by_functions(last_load(c.left[0].at), last_load(c.left[1].at), c.all[0], c.all[1],
+                    lost[0].at);
+}
+
+// A node above the last layer, by the functions of two nodes below, or of the only one, to which
+// one arc of a node leads at most.
+ODT_LAST_TARGET void SharedLastTests::pair(const Set& s, Kept& lost) {
+  const Counts c = count(s);
+  const std::size_t tests = t_.left.size();
+  std::uint8_t left[LastTests::kMost][kFunctions], right[LastTests::kMost][kFunctions];
+  int left_ends[LastTests::kMost], right_ends[LastTests::kMost];
+  for (std::size_t t = 0; t < tests; ++t) {
+    left_ends[t] = c.side(t, true, left[t]);
+    right_ends[t] = c.side(t, false, right[t]);
+  }
+  work_ += kSharedPairWork;
+  if (shape_.back() == 1) {
+    lost.resize(2);
+    for (std::size_t v = 0; v < 2; ++v) {
+      LastLanes least = last_all(255);
+      for (std::size_t t = 0; t < tests; ++t) {
+        const LastLanes l = last_load(left[t] + v * LastTests::kMost),
+                        r = last_load(right[t] + v * LastTests::kMost);
+        least = _mm256_min_epu8(least, _mm256_add_epi8(l, last_all(right_ends[t])));
+        least = _mm256_min_epu8(least, _mm256_add_epi8(r, last_all(left_ends[t])));
+      }
+      last_store(lost[v].at, least);
+    }
+    return;
+  }
+  lost.resize(2 * kFunctions);
+  for (const int g : functions_)
+    for (std::size_t v = g < static_cast<int>(LastTests::kMost) ? 0 : 1; v < 2; ++v) {
+      LastLanes least = last_all(255);
+      for (std::size_t t = 0; t < tests; ++t) {
+        const LastLanes l = last_load(left[t] + v * LastTests::kMost),
+                        r = last_load(right[t] + v * LastTests::kMost);
+        least = _mm256_min_epu8(least, _mm256_add_epi8(_mm256_min_epu8(last_all(left[t][g]), l),
+                                                       _mm256_min_epu8(last_all(right[t][g]), r)));
+      }
+      last_store(lost[2 * static_cast<std::size_t>(g) + v].at, least);
+    }
+}
+
+// By each choice, what a node loses of which this is known: `Pairs` by the functions of two nodes.
+template <int Others, bool Pairs>
+struct ByChoice {
+  template <class Choice>
+  ODT_LAST_TARGET static inline LastLanes of(const std::uint8_t* lost, const Choice& choice) {
+    constexpr std::size_t kRow = 2 * LastTests::kMost;
+    const std::uint8_t* here = lost + LastTests::kMost * static_cast<std::size_t>(choice.vector);
+    LastLanes least = Others > 0 && Pairs ? last_all(255) : last_load(here);
+    int two = 255;
+    for (int a = 0; a < Others; ++a) {
+      const auto first = static_cast<std::size_t>(choice.others[a]);
+      least =
+          _mm256_min_epu8(least, Pairs ? last_load(here + kRow * first) : last_all(lost[first]));
+      for (int b = a + 1; b < Others && Pairs; ++b)
+        two = std::min<int>(two, lost[kRow * first + static_cast<std::size_t>(choice.others[b])]);
+    }
+    return Others > 1 && Pairs ? _mm256_min_epu8(least, last_all(two)) : least;
+  }
+};
+
+// A test of a node two above the last layer.
+template <int Others>
+ODT_LAST_TARGET void SharedLastTests::best_of_test(const Kept& left, const Kept& right,
+                                                   Kept& lost) const {
+  for (std::size_t n = 0; n < choices_.size(); ++n) {
+    const LastLanes by_left = ByChoice<Others, true>::of(left[0].at, choices_[n]),
+                    by_right = ByChoice<Others, true>::of(right[0].at, choices_[n]);
+    last_store(lost[n].at,
+               _mm256_min_epu8(last_load(lost[n].at), _mm256_add_epi8(by_left, by_right)));
+  }
+}
+
+// A node further above: of each choice the best test.
+ODT_LAST_TARGET void SharedLastTests::cuts(std::size_t layer, const Set& s, Kept& lost) {
+  lost.resize(choices_.size());
+  for (Bytes& b : lost) last_store(b.at, last_all(255));
+  work_ += lost.size() * t_.left.size() / 4;
+  for (const Set& test : t_.left) {
+    const Set on_left = s.both(test), on_right = s.without(test);
+    if (below(layer) == 2 && shape_[layer + 1] > 1) {  // the most frequent case, without copies
+      pair(on_left, left_);
+      pair(on_right, right_);
+      switch (shape_.back()) {
+        case 1: best_of_test<0>(left_, right_, lost); break;
+        case 2: best_of_test<1>(left_, right_, lost); break;
+        case 3: best_of_test<2>(left_, right_, lost); break;
+        default: best_of_test<3>(left_, right_, lost);
+      }
+      continue;
+    }
+    const bool narrows = shape_[layer + 1] == 1;
+    const Bytes *l = spelled(layer + 1, on_left, false, spelled_left_),
+                *r = spelled(layer + 1, on_right, false, spelled_right_);
+    const LastLanes left_ends = last_all(with_one_label(on_left)),
+                    right_ends = last_all(with_one_label(on_right));
+    for (std::size_t n = 0; n < lost.size(); ++n) {
+      const LastLanes by_left = last_load(l[n].at), by_right = last_load(r[n].at);
+      const LastLanes here = narrows ? _mm256_min_epu8(_mm256_add_epi8(by_left, right_ends),
+                                                       _mm256_add_epi8(left_ends, by_right))
+                                     : _mm256_add_epi8(by_left, by_right);
+      last_store(lost[n].at, _mm256_min_epu8(last_load(lost[n].at), here));
+    }
+  }
+}
+
+void SharedLastTests::of_node(std::size_t layer, const Set& s, Kept& lost) {
+  if (below(layer) == 0)
+    last(s, lost);
+  else if (below(layer) == 1)
+    pair(s, lost);
+  else
+    cuts(layer, s, lost);
+}
+
+const SharedLastTests::Kept& SharedLastTests::kept(std::size_t layer, const Set& s) {
+  const auto [at, added] = kept_[layer].try_emplace(s);
+  if (added) {
+    of_node(layer, s, at->second);
+    bytes_ += at->second.size() * sizeof(Bytes) + kSharedEntryBytes;
+  }
+  return at->second;
+}
+
+// What the rows of a node lose by each choice. Of the last two layers it is kept by functions, and
+// only if asked to.
+ODT_LAST_TARGET const SharedLastTests::Bytes* SharedLastTests::spelled(std::size_t layer,
+                                                                       const Set& s, bool keep,
+                                                                       Kept& room) {
+  if (below(layer) > 1) return kept(layer, s).data();
+  if (!keep) of_node(layer, s, left_);
+  const std::uint8_t* lost = (keep ? kept(layer, s) : left_)[0].at;
+  room.resize(choices_.size());
+  const auto write = [&](auto by) ODT_LAST_TARGET {
+    for (std::size_t n = 0; n < room.size(); ++n) last_store(room[n].at, by.of(lost, choices_[n]));
+  };
+  switch (below(layer) == 0 ? shape_.back() : kMostShared + shape_.back()) {
+    case 1: write(ByChoice<0, false>()); break;
+    case 2: write(ByChoice<1, false>()); break;
+    case 3: write(ByChoice<2, false>()); break;
+    case 4: write(ByChoice<3, false>()); break;
+    case 5: write(ByChoice<0, true>()); break;
+    case 6: write(ByChoice<1, true>()); break;
+    case 7: write(ByChoice<2, true>()); break;
+    default: write(ByChoice<3, true>());
+  }
+  return room.data();
+}
+
+ODT_LAST_TARGET void SharedLastTests::add(std::size_t layer, const Set& s) {
+  const Bytes* lost = spelled(layer, s, true, spelled_left_);
+  for (std::size_t n = 0; n < sum_.size(); ++n)
+    last_store(sum_[n].at, _mm256_add_epi8(last_load(sum_[n].at), last_load(lost[n].at)));
+  work_ += sum_.size() / 8;
+}
+
+ODT_LAST_TARGET Loss SharedLastTests::least_sum() const {
+  LastLanes least = last_all(255);
+  for (const Bytes& b : sum_) least = _mm256_min_epu8(least, last_load(b.at));
+  Bytes to;
+  last_store(to.at, least);
+  return *std::min_element(std::begin(to.at), std::end(to.at));
+}
+
+#else
+
+void SharedLastTests::add(std::size_t, const Set&) {}
+Loss SharedLastTests::least_sum() const { return 0; }
+
+#endif
+
+}  // namespace odt
