@@ -453,7 +453,7 @@ def half_deviance(y: FloatArray, p: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         slight = np.abs(beyond) <= p / 4
         logs = np.where(slight, np.log1p(beyond / p), np.log(y / p))
-    found: FloatArray = np.where(y > 0, y * logs, 0) - beyond
+        found: FloatArray = np.where(y > 0, y * logs, 0) - beyond
     return found
 
 
