@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
@@ -22,6 +22,9 @@ from odtdsl.interfaces.cli.commands import (
 )
 from odtdsl.interfaces.cli.common import OK, WRONG, Problem, print_json, print_lines, warn
 
+if TYPE_CHECKING:
+    from odtdsl.compiler.inseparable import Inseparable
+
 
 @dataclass(frozen=True, kw_only=True)
 class Check(OnSpec):
@@ -34,14 +37,20 @@ class Check(OnSpec):
 
         Exits with 0 if there is no mistake; that no back end can solve it is a warning.
         """
-        from odtdsl.base.numbers import counted
+        from odtdsl.base.numbers import as_number, counted
+        from odtdsl.compiler.bounds import plainly_refuted
+        from odtdsl.compiler.inseparable import inseparable
         from odtdsl.driver.choice import choose, refused
         from odtdsl.problem.terms.normalize import normalize
 
         analysis = self.problem().analysis()
         notes: list[Diagnostic] = []
+        refuted = any(one.code == "R108" for one in analysis.warnings)
+        mixed = None
         try:
             core = normalize(analysis.rows)
+            refuted = refuted or plainly_refuted(core)
+            mixed = inseparable(core, analysis.rows)
             choice = choose(core, analysis.problem.options.backend)
             if choice.name is None:
                 wish = analysis.problem.options.backend
@@ -52,7 +61,14 @@ class Check(OnSpec):
             notes = [replace(d, severity="warning") for d in failure.diagnostics]
         if self.as_json:
             warnings = [to_json(d) for d in (*analysis.warnings, *notes)]
-            print_json({"status": "ok", "diagnostics": warnings})
+            found: dict[str, Any] = {"status": "ok", "diagnostics": warnings}
+            if mixed is not None:
+                found["inseparable"] = {
+                    "rows": mixed.rows,
+                    "errors": as_number(mixed.errors),
+                    "mse": as_number(mixed.mse),
+                }
+            print_json(found)
             return OK
         warn((*analysis.warnings, *notes))
         rows, problem = analysis.rows, analysis.problem
@@ -60,11 +76,27 @@ class Check(OnSpec):
             (
                 f"{self.spec}: {counted(rows.n_rows, 'training row')}, "
                 f"{counted(len(problem.features), 'feature')}, "
-                f"{counted(len(problem.rules), 'rule')}: no mistakes found"
+                f"{counted(len(problem.rules), 'rule')}: "
             )
+            + ("but no tree can satisfy the rules" if refuted else "no mistakes found")
             + (f"; but {_solver(problem.options.backend)} cannot solve it" if notes else "")
         )
+        if mixed is not None:
+            click.echo(_mixed(mixed))
         return OK
+
+
+def _mixed(found: Inseparable) -> str:
+    """What no model can get right, in words."""
+    from odtdsl.base.numbers import counted
+    from odtdsl.presentation.console import shown
+
+    other = "with another target" if found.errors is None else "of another class"
+    look = "looks" if found.rows == 1 else "look"
+    said = f"{counted(found.rows, 'row')} {look} to every test like a row {other}"
+    if found.errors is not None:
+        return f"{said}: no model has fewer errors than {shown(found.errors)}"
+    return said if found.mse is None else f"{said}: no model has an mse below {found.mse:.6g}"
 
 
 def _solver(wish: str) -> str:
