@@ -260,6 +260,12 @@ def test_a_column_of_that_name_is_a_class_as_before() -> None:
     with pytest.raises(OdtError, match="D229"):
         odtdsl.parse(text).solve(frame=frame | {"survival": [0, 1, 1, 2]})
     frame["survival"] = ["alive", "dead", "dead", "alive"]
+    swapped = "data frame target survival d event t tree depth <= 1 minimize survival_loss"
+    rows = {"x": [1, 2, 3], "t": [5, 7, 9], "d": [1, 0, 1]}
+    with pytest.raises(OdtError) as caught:
+        odtdsl.solve(swapped, frame=rows, test_frame=rows)
+    (only,) = [one for one in caught.value.diagnostics if one.code == "D229"]
+    assert only.helps == ("these look swapped: the time is first in `target survival t event d`",)
     with pytest.raises(OdtError, match="D229") as caught:
         odtdsl.parse(text).solve(frame=frame)
     assert "it holds `alive`, `dead`" in caught.value.diagnostics[0].notes

@@ -266,7 +266,7 @@ class RowChoice:
         try:
             labels, targets = TargetPart.of(self.target.kind).truth(self.target, columns)
         except OdtError as error:
-            self.reporter.adopt(error, self.statements.target)
+            self._adopt(error, self.target.names[0], self.statements.target)
             return None
         return Dataset(
             table=taken,

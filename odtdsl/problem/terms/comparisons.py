@@ -315,6 +315,7 @@ def _only_with_constants(op: CompareOp, form: LinearForm, scope: Scope) -> Formu
         raise Unsupported(
             f"a quotient such as `{quotients(scope)[0]}` can be compared only with constants",
             code="R202",
+            help="compare it with a number, such as 80%, and the other one in a rule of its own",
         )
     factor, measure = form.parts[0]
     bound = -form.constant / factor

@@ -134,10 +134,16 @@ def _arith(op: str, left: LinearForm, right: LinearForm) -> LinearForm:
             return times(left.constant, right)
         if right.is_constant:
             return times(right.constant, left)
-        raise Unsupported("a product of measures is not linear", code="R201")
+        raise Unsupported(
+            "a product of measures is not linear",
+            code="R201",
+            help="bound each by a number in a rule of its own; sums of measures are linear",
+        )
     if not right.is_constant:
         raise Unsupported(
-            "a quotient by a measure is not linear; multiply both sides by it", code="R201"
+            "a quotient by a measure is not linear",
+            code="R201",
+            help="multiply both sides by it: `errors <= 3 * leaves` for `errors / leaves <= 3`",
         )
     if right.constant == 0:
         raise Unsupported("it divides by 0", code="R201")

@@ -67,7 +67,9 @@ class SurvivalTarget(TargetPart):
                 "D229",
                 ~np.isin(events, (0, 1)),
                 f"`{event}` says whether the event came, but it is neither 0 nor 1",
-                "write 1 where the event came, and 0 where the row was censored",
+                f"these look swapped: the time is first in `target survival {event} event {time}`"
+                if np.isin(times, (0, 1)).all()
+                else "write 1 where the event came, and 0 where the row was censored",
                 [str(one) for one in columns[event].type.levels if said_of(one) is None],
             ),
         ]
