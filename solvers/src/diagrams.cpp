@@ -75,7 +75,7 @@ class ShapeSearch : ShapeTrees<W> {
   LayeredAnswer solve(Job<W>& job, bool bound_only, const Options& options,
                       const std::function<Loss()>& lowered, const LayeredTold& told) {
     Options further = options;  // the last choices that a turn takes are taken to their end
-    further.work_limit *= kFurtherTurn;
+    if (!bound_only) further.work_limit *= kFurtherTurn;
     Control control(further);
     begin(options, control);
     shared_.begin(most_ / 8);
