@@ -127,6 +127,9 @@ class ShapeTrees {
     most_ = options.memory_limit ? options.memory_limit : std::size_t{1} << 30;
   }
 
+  // Many shapes may wait for their next turn.
+  void rest() { last_.clear(); }
+
   int labels() const { return p_.labels; }
   bool last(std::size_t layer) const { return layer + 1 == shape_.size(); }
   bool narrows(std::size_t layer) const { return shape_[layer + 1] == 1; }
@@ -231,10 +234,12 @@ class ShapeTrees {
   // most `budget`.
   Loss trees(std::size_t i, const Set& s, Loss budget) {
     const bool pairs = table_.pairs.works(), few = table_.few.takes(budget) && !pairs_of_one_,
-               quick = last(i) && (few || pairs || table_.lanes.works());
-    if (!quick)
-      if (const auto e = known_[i]->find(s); e.loss >= 0 && (e.exact || e.loss > budget))
-        return e.loss;
+               quick = last(i) && (few || pairs || table_.lanes.works()),
+               two = i + 2 == shape_.size(), soon = two && few && narrows(i);
+    if (!quick) {
+      const auto e = soon ? last_.find(s) : known_[i]->find(s);
+      if (e.loss >= 0 && (e.exact || e.loss > budget)) return e.loss;
+    }
     control_->poll(p_.rows);
     if ((looked_ += p_.rows * p_.features) >
         Looks::work.load(std::memory_order_relaxed) *
@@ -245,9 +250,8 @@ class ShapeTrees {
     if (!quick)
       if (const Loss least = refuted_[i].least(s.word, budget); least > budget) return least;
     if (quick) return std::min(budget + 1, one_cut(s, budget));
-    const bool two = i + 2 == shape_.size();
     const Loss found =
-        two && few && narrows(i) ? table_.few.chain(s.word, W, budget, few_looked_)
+        soon           ? table_.few.chain(s.word, W, budget, few_looked_)
         : two && few   ? table_.few.pair(s.word, W, budget, few_looked_)
         : two && pairs ? pairs_.pair(table_.pairs, s.word, W, narrows(i), budget)
         : two && !narrows(i) && table_.lanes.has_pairs()
@@ -255,7 +259,10 @@ class ShapeTrees {
             : trees_of(i, s, budget);
     control_->poll((pairs_.work() + stumps_.work() + std::exchange(few_looked_, 0)) / kPairs);
     if (++kept_ % 4096 == 0) table_.forget(most_);
-    known_[i]->keep(s, found, found <= budget);
+    if (soon)
+      last_.keep(s, found, found <= budget);
+    else
+      known_[i]->keep(s, found, found <= budget);
     if (found > budget) refuted_[i].keep(s.word, found);
     return found;
   }
@@ -413,6 +420,7 @@ class ShapeTrees {
   PairLanes::Room pairs_;
   std::uint64_t few_looked_ = 0;
   std::vector<KeptTrees<W>*> known_;  // of the layers of this shape
+  LastTrees<W> last_;                 // of its last two, where these are a chain that is told soon
   std::vector<RefutedRows> refuted_;  // by layer
   std::vector<std::vector<std::size_t>> first_;  // by layer, which feature comes when
   Loss dearest_ = 0;                  // what a row loses at most

@@ -42,7 +42,8 @@ using Job = ShapeJob<ShapeChoice<W>, ShapeSearch<W>>;
 template <int W>
 class ShapeSearch : ShapeTrees<W> {
   using Trees = ShapeTrees<W>;
-  using Trees::begin, Trees::held, Trees::last, Trees::lay, Trees::may_meet, Trees::trees;
+  using Trees::begin, Trees::held, Trees::last, Trees::lay, Trees::may_meet, Trees::rest,
+      Trees::trees;
   using Trees::control_, Trees::most_, Trees::p_, Trees::shape_, Trees::table_;
   using typename Trees::Held, typename Trees::Line, typename Trees::Set;
 
@@ -95,6 +96,7 @@ class ShapeSearch : ShapeTrees<W> {
     } catch (const Stop&) {
     }
     shared_.clear();
+    rest();
     job.tell(answer);
     answer.work = control.work();
     return answer;
