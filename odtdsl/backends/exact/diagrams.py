@@ -33,13 +33,13 @@ NAME = "exact"
 STEPS = (
     Step(kind="moves", backend=NAME, share=0.4),
     Step(kind="trees", backend=NAME, share=0.35),
-    Step(kind="shapes", backend=NAME, share=0.9),
+    Step(kind="shapes", backend=NAME, share=0.95),
     Step(kind="moves", backend=NAME),
 )
 
 STEPS_BEFORE_ANOTHER = (
     *STEPS[:2],
-    replace(STEPS[2], share=0.9, improves=True),
+    replace(STEPS[2], improves=True),
     replace(STEPS[3], share=0.8),
 )
 """The same where another back end takes what is left open, and may be the first to find any."""
