@@ -571,6 +571,19 @@ def test_rows_that_only_one_node_has_room_for_go_there() -> None:
     assert better > 1000 * SCALE
 
 
+def test_a_node_may_end_on_both_sides_beside_one_that_leads_on() -> None:
+    """Then the last node has the rows of the other one alone. Again a diagram is planted."""
+    every = np.array(list(product((0, 1), repeat=6)), dtype=np.uint32).T
+    a, b, c, d, e, f = every
+    lost = 1 - np.eye(2, dtype=np.int64)[np.where(np.where(a, b, 1 - c), d, e | f)]
+    for seed in range(scaled(60, least=20)):
+        rng = np.random.default_rng(seed)
+        some = rng.permutation(64)[: rng.integers(40, 65)]
+        for below in (1, 2, 1000):
+            found = engine_of(every[:, some], lost[some]).solve((1, 2, 2, 1), below, NO_LIMITS)
+            assert (found.complete, found.value) == (True, 0), (seed, below)
+
+
 def test_nodes_that_lose_nothing_meet_in_one_below() -> None:
     """The last layer has one node, that before it two, which end a side of one label or of both.
     A diagram that loses nothing is planted: it, or another one, is found."""

@@ -268,9 +268,11 @@ class ShapeTrees {
   }
 
   // Whether the rows of both nodes of a layer may lose nothing, where the last layer has one node.
+  // What one cut tells leads nowhere, and leaves that node to the other one.
   bool may_meet(std::size_t i, const Set& s, const Set& others) const {
-    return i + 2 != shape_.size() || !narrows(i) || !table_.few.takes(0) ||
-           table_.few.may_meet(s.word, others.word, W);
+    const auto ends = [&](const Set& all) { return table_.few.stump(all.word, W, 0) == 0; };
+    return i + 2 != shape_.size() || !narrows(i) || !table_.few.takes(0) || ends(s) ||
+           ends(others) || table_.few.may_meet(s.word, others.word, W);
   }
 
   // What the rows lose at least with one cut: exact where it is at most `budget`, and where there
