@@ -101,7 +101,7 @@ def test_weights_and_sensitive_features() -> None:
     other = policy.audit(x, rewards, weights, sensitive_features=named)
     assert other.audit is not None
     assert all(line.holds for line in other.audit.lines)
-    assert other.figures["mean reward"] == pytest.approx(made.mean())
+    assert other.figures["mean reward"] == pytest.approx((made * weights).sum() / 60)
 
 
 def test_a_price_per_leaf_and_sizes() -> None:
