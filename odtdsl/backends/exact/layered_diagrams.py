@@ -57,9 +57,6 @@ EASY = 1.0
 WANDERING = 0.05
 """Of the time that is left then, what that takes."""
 
-AWAY = 0.5
-"""Seconds of that at a time: a thread that ends its turn waits for its next one so long."""
-
 UNLIMITED = 200_000_000_000
 """Rows visited times features, in all, where no time is given: a minute or two."""
 
@@ -154,8 +151,7 @@ class Layered:
         """A bound on all diagrams; what is found is offered.
 
         Each thread searches a shape, and helps another with its own where there are no more.
-        `wander` looks for better diagrams until a deadline; it is asked for a while, unless this is
-        easy.
+        `wander` looks for better diagrams until a deadline; it is asked once, unless this is easy.
         """
         if self.search is None:
             return self._least()
@@ -167,23 +163,21 @@ class Layered:
         heapify(todo)
         spent = 0
         hard = time.monotonic() + EASY
-        until = 0.0  # `wander` does so
         running: dict[Future[engine.LayeredAnswer], Turn] = {}
         with ThreadPoolExecutor(most) as threads:
             while todo or running:
                 # a short search ends before it looks, and there may be thousands
                 if self._over(deadline, spent):
                     todo.clear()
+                if wander and deadline and todo and (now := time.monotonic()) > hard:
+                    wander(now + WANDERING * (deadline - now))
+                    wander = None
                 while todo and len(running) < most:
                     turn = heappop(todo)
                     if self._is_open(turn[2]):
                         running[threads.submit(self._search(turn, deadline))] = turn
                 while not todo and len(running) < most and (helped := _to_help(running.values())):
                     running[threads.submit(self._search(helped, deadline))] = helped
-                if wander and deadline and running and (now := time.monotonic()) > hard:
-                    until = until or now + WANDERING * (deadline - now)
-                    wander(min(until, now + AWAY))
-                    wander = wander if now + AWAY < until else None
                 ended_now = wait(running, NEWS, return_when=FIRST_COMPLETED).done
                 self._hear()
                 for ended in ended_now:
