@@ -250,8 +250,8 @@ def _patience(core: Core, options: Options, asked: Callable[[], bool]) -> Patien
 
 
 def _foreseen(core: Core) -> Status:
-    """What the warnings said before a search that found nothing. They are compared with brute
-    force for trees of classes whose splits test one feature; elsewhere the search stands alone."""
+    """What the warnings said before a search that found nothing, of trees of classes whose splits
+    test one feature: there they have been compared with brute force longest."""
     compared = (
         isinstance(core.skeleton, TreeSkeleton)
         and core.skeleton.splits == "axis"

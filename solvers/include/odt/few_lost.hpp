@@ -38,7 +38,7 @@ class FewLost {
              std::uint64_t& looked) const;
 
   // Whether rows of two nodes may lose nothing where one side of each ends, and the others have a
-  // cut together. Only if `takes(0)`.
+  // cut together. Not of a node whose sides both end. Only if `takes(0)`.
   bool may_meet(const std::uint64_t* bits, const std::uint64_t* others, std::size_t words) const;
 
  private:
