@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import threading
+import time
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +18,8 @@ from tiny_diagrams import PRICES, RULES, WIDTHS, admitted, core_of, unrolled
 
 import odtdsl
 from odtdsl.backends.base import Limits
-from odtdsl.backends.exact.layered_diagrams import Layers, diagram_of
+from odtdsl.backends.exact import layered_diagrams
+from odtdsl.backends.exact.layered_diagrams import Layered, Layers, diagram_of
 from odtdsl.backends.exact.moves import Moves, encoded, prefix
 from odtdsl.backends.exact.unrolled import Unrolled
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
@@ -178,3 +182,44 @@ def test_a_shifted_cut_has_values_on_both_sides() -> None:
     text = """data frame target y weight w missing {a} left diagram widths 1, 2
 minimize errors + 0.5 * splits rule most: accuracy >= 80%"""
     assert odtdsl.solve(text, frame=frame, using="exact").status == "infeasible"
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_moves_beside_shapes(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another thread finds is offered here, and nobody waits for it after the last shape."""
+    monkeypatch.setattr(layered_diagrams, "EASY", -1.0)
+    monkeypatch.setattr(layered_diagrams, "WANDERING", 1.0)
+    told: set[int] = set()
+    found = 0
+    for seed in range(scaled(60, least=20)):
+        rng = random.Random(f"beside shapes {seed}")
+        price, rules = rng.choice(PRICES), rng.sample(RULES, rng.randint(0, 1))
+        core = core_of(rng, 8, rng.choice(WIDTHS), price, rules)
+        trees = unrolled(core)
+        trees.limits = replace(trees.limits, threads=threads)
+        trees.report = lambda _: told.add(threading.get_ident())
+        moves, offered = Moves(trees), 0
+
+        def wander(until: float, tell: Any, over: Any) -> None:
+            def heard(raw: RawDiagram) -> None:
+                nonlocal offered
+                assert not DiagramEvaluation(trees.core, raw).violations()  # noqa: B023
+                offered += 1
+                tell(raw)
+
+            idle = 30 if threads == 1 else 0  # a thread of its own goes on until it is told
+            moves.run(until, idle, told=heard, over=over)  # noqa: B023
+
+        deadline = time.monotonic() + 60
+        bound = Layered(trees).bound(deadline, wander)
+        assert time.monotonic() < deadline
+        assert not trees.interrupted
+        if values := admitted(core):
+            least = min(value for value, _ in values)
+            (outcome,) = trees.answer(bound).stages
+            assert outcome.bound is not None
+            assert outcome.bound <= least, seed
+            assert rules or outcome.value == least, seed
+        found += offered > 0
+    assert found > 10 * SCALE, found
+    assert told == {threading.get_ident()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
@@ -154,9 +154,13 @@ class DiagramSearch:
         self.bound = max(self.bound, self.shapes.bound(deadline, self._wander))
         return self.trees.answer(self.bound)
 
-    def _wander(self, deadline: float) -> None:
-        """More moves, until the deadline."""
-        self.by_moves(deadline, patience=0)
+    def _wander(
+        self, deadline: float, told: Callable[[RawDiagram | None], None], over: Callable[[], bool]
+    ) -> None:
+        """More moves, until the deadline or nobody waits for them."""
+        if self.moves is None:
+            self.moves = Moves(self.trees)
+        self.moves.run(deadline, 0, told=told, over=over)
 
 
 ORIGIN = Origin(rule="objective")

@@ -15,6 +15,7 @@ from functools import partial
 from heapq import heapify, heappop, heappush
 from itertools import islice
 from queue import SimpleQueue
+from threading import Event
 
 import numpy as np
 
@@ -32,6 +33,9 @@ Turn = tuple[int, tuple[int, ...], Shape]
 
 Layers = Sequence[Sequence[tuple[int, int, int, int]]]
 """A diagram as the engine has it: feature, cut and the ends of both arcs of each node."""
+
+Wander = Callable[[float, Callable[[RawDiagram | None], None], Callable[[], bool]], None]
+"""Looks for better diagrams, on any thread: until when, what hears of them, whether to end now."""
 
 MOST_SHAPES = 5000
 """Skeletons with more shapes are left to the back ends."""
@@ -103,7 +107,7 @@ class Layered:
         self.asked: set[Shape] = set()
         self.whole = self._list()
         self.search = self._table() if self.whole else None
-        self.found: SimpleQueue[Layers] = SimpleQueue()
+        self.found: SimpleQueue[RawDiagram | None] = SimpleQueue()
 
     def _list(self) -> bool:
         """The shapes with room for something better; whether these are all."""
@@ -147,11 +151,11 @@ class Layered:
             for level in range(deepest)
         )
 
-    def bound(self, deadline: float | None, wander: Callable[[float], None] | None = None) -> int:
+    def bound(self, deadline: float | None, wander: Wander | None = None) -> int:
         """A bound on all diagrams; what is found is offered.
 
         Each thread searches a shape, and helps another with its own where there are no more.
-        `wander` looks for better diagrams until a deadline; it is asked once, unless this is easy.
+        `wander` looks for better diagrams on one of them, once, unless this is easy.
         """
         if self.search is None:
             return self._least()
@@ -163,14 +167,17 @@ class Layered:
         heapify(todo)
         spent = 0
         hard = time.monotonic() + EASY
-        running: dict[Future[engine.LayeredAnswer], Turn] = {}
+        running: dict[Future[engine.LayeredAnswer | None], Turn | None] = {}
+        over = Event()
         with ThreadPoolExecutor(most) as threads:
-            while todo or running:
+            while todo or any(running.values()):
                 # a short search ends before it looks, and there may be thousands
                 if self._over(deadline, spent):
                     todo.clear()
-                if wander and deadline and todo and (now := time.monotonic()) > hard:
-                    wander(now + WANDERING * (deadline - now))
+                free = len(running) < most
+                if wander and deadline and todo and free and (now := time.monotonic()) > hard:
+                    until = now + WANDERING * (deadline - now)
+                    running[threads.submit(wander, until, self.found.put, over.is_set)] = None
                     wander = None
                 while todo and len(running) < most:
                     turn = heappop(todo)
@@ -181,12 +188,17 @@ class Layered:
                 ended_now = wait(running, NEWS, return_when=FIRST_COMPLETED).done
                 self._hear()
                 for ended in ended_now:
-                    number, _, shape = running.pop(ended)
-                    spent += self._learn(shape, ended.result())
+                    found, searched = ended.result(), running.pop(ended)
+                    if found is None or searched is None:
+                        continue  # moves
+                    number, _, shape = searched
+                    spent += self._learn(shape, found)
                     if self._is_open(shape):
                         number += 2 if self._few() else 1
                         if number < len(EFFORTS):
                             heappush(todo, (number, (self.bounds[shape],), shape))
+            over.set()
+        self._hear()
         return self._least()
 
     def _lower(self, upper: int) -> None:
@@ -197,7 +209,7 @@ class Layered:
     def _hear(self) -> None:
         """Offer what was found meanwhile: here, as reports are for the thread that asked."""
         while not self.found.empty():
-            self.trees.offer(diagram_of(self.trees, self.found.get()))
+            self.trees.offer(self.found.get())
 
     def _is_open(self, shape: Shape) -> bool:
         return shape not in self.asked and self.bounds[shape] < self.trees.upper()
@@ -219,7 +231,9 @@ class Layered:
             return 0
         return min((self.bounds[shape] for shape in self.open()), default=self.trees.upper())
 
-    def _search(self, turn: Turn, deadline: float | None) -> Callable[[], engine.LayeredAnswer]:
+    def _search(
+        self, turn: Turn, deadline: float | None
+    ) -> Callable[[], engine.LayeredAnswer | None]:
         """What asks the engine about a shape, on any thread."""
         number, _, shape = turn
         trees, search = self.trees, self.search
@@ -239,7 +253,7 @@ class Layered:
             limits,
             bound_only=not number,
             paid=self._paid(shape),
-            told=lambda _, layers: self.found.put(layers),
+            told=lambda _, layers: self.found.put(diagram_of(trees, layers)),
         )
 
     def _learn(self, shape: Shape, found: engine.LayeredAnswer) -> int:
@@ -255,9 +269,9 @@ class Layered:
         return self.trees.price * (sum(shape) + 1)
 
 
-def _to_help(running: Iterable[Turn]) -> Turn | None:
+def _to_help(running: Iterable[Turn | None]) -> Turn | None:
     """Of the shapes that are searched, the one that fewest threads are at; not bounds by trees."""
-    many = Counter(turn for turn in running if turn[0])
+    many = Counter(turn for turn in running if turn and turn[0])
     return min(many, key=lambda turn: (many[turn], turn), default=None)
 
 

@@ -7,6 +7,7 @@ rule and is better; under rules a move that breaks one is taken back.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ import numpy as np
 from odtdsl.backends.exact.features import Features, kinds_of_rows
 from odtdsl.backends.exact.layered_diagrams import Layers, diagram_of
 from odtdsl.backends.exact.raw_trees import to_raw
+from odtdsl.backends.exact.unrolled import as_diagram
 from odtdsl.base import engine
 from odtdsl.problem.ir.families import Family, local_gap
 from odtdsl.problem.ir.raw import RawDiagram, RawTest
@@ -51,6 +53,8 @@ class Moves:
         self.trees = trees
         self.calls = 0
         self.spent = 0  # work
+        self.told: Callable[[RawDiagram], None] | None = None
+        self.over: Callable[[], bool] = lambda: False
         output = trees.measure.output
         rows = trees.core.n_rows
         most = trees.limits.table_bytes() or MOST_BYTES
@@ -66,10 +70,21 @@ class Moves:
         np.add.at(self.losses, kinds, above)
         self.able = len(one_of) > 1 and ranks.shape[0] > 0
 
-    def run(self, deadline: float | None, patience: int) -> None:
-        """Until the deadline, or so many moves in a row gained nothing (0: never)."""
+    def run(
+        self,
+        deadline: float | None,
+        patience: int,
+        told: Callable[[RawDiagram], None] | None = None,
+        over: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Until the deadline, or so many moves in a row gained nothing (0: never).
+
+        `told` hears of what is better in place of `Unrolled`, where that is another thread's.
+        `over` ends this like a limit, but is none.
+        """
         if not self.able or self.trees.upper() <= self.trees.unparted + self.trees.price:
             return
+        self.told, self.over = told, over
         if not self.calls:
             self._trees(deadline)
         self._moves(deadline, patience)
@@ -86,12 +101,14 @@ class Moves:
             method="anytime",
             seed=trees.limits.seed,
             memory_limit=trees.limits.table_bytes(),
-            interrupted=trees.limits.interrupted,
+            interrupted=self._stopped,
         )
         found = engine.solve(trees.problem(depth, trees.price), limits)
-        trees.interrupted = trees.interrupted or found.interrupted
+        trees.interrupted = trees.interrupted or (found.interrupted and not self.over())
         if found.tree is not None:
-            trees.offer_tree(to_raw(trees.tree_core, trees.features, found.tree))
+            raw = as_diagram(to_raw(trees.tree_core, trees.features, found.tree))
+            if raw is not None:
+                self._offer(raw)
 
     def _work_left(self) -> int:
         work = self.trees.limits.work
@@ -107,7 +124,7 @@ class Moves:
             seed=trees.limits.seed + self.calls - 1,
             work_limit=self._work_left() or endless,
             time_limit=None if deadline is None else max(0.0, deadline - time.monotonic()),
-            interrupted=trees.limits.interrupted,
+            interrupted=self._stopped,
         )
         found = engine.improve_diagram(
             self.features.table(),
@@ -123,7 +140,7 @@ class Moves:
         )
         trees.moves += found.moves
         self.spent += found.work
-        trees.interrupted = trees.interrupted or found.interrupted
+        trees.interrupted = trees.interrupted or (found.interrupted and not self.over())
 
     def _judge(self, value: int, layers: Layers) -> bool:
         """Whether a diagram may be kept; what is better than the best is offered."""
@@ -131,8 +148,20 @@ class Moves:
         if raw is None:
             return False
         if value < self.trees.upper() - self.trees.price:
-            return self.trees.offer(raw)
+            return self._offer(raw)
         return self.trees.keeps(raw)
+
+    def _offer(self, raw: RawDiagram) -> bool:
+        """Tell of a diagram that is better; whether it breaks nothing."""
+        if self.told is None:
+            return self.trees.offer(raw)
+        keeps = self.trees.keeps(raw)
+        if keeps:
+            self.told(raw)
+        return keeps
+
+    def _stopped(self) -> bool:
+        return self.over() or self.trees.limits.interrupted()
 
 
 def encoded(trees: Unrolled, raw: RawDiagram) -> Layers | None:

@@ -203,7 +203,7 @@ class Unrolled:
         if answer is None:
             return 0, False
         if answer.tree is not None:
-            self.offer(_as_diagram(answer.tree))
+            self.offer(as_diagram(answer.tree))
         if answer.status == "infeasible":
             return self.upper(), True
         return self._steps(answer), answer.status == "optimal"
@@ -228,7 +228,7 @@ class Unrolled:
         while depth <= self.deepest and self.affordable() >= depth - (depth == 2):
             found = self._search(self._largest(depth), self.price, self.value)
             if found.tree is not None:
-                self.offer(_as_diagram(to_raw(self.tree_core, self.features, found.tree)))
+                self.offer(as_diagram(to_raw(self.tree_core, self.features, found.tree)))
             bound = self.upper() if found.status == "infeasible" else found.bound
             if found.status not in ("optimal", "infeasible"):
                 if depth > 2:  # shallower trees are proven, the others have as many splits
@@ -359,10 +359,6 @@ class Unrolled:
 
     # ---- diagrams
 
-    def offer_tree(self, tree: RawTree) -> bool:
-        """The same for a tree."""
-        return self.offer(_as_diagram(tree))
-
     def offer(self, raw: RawDiagram | None) -> bool:
         """Keep a diagram that breaks nothing and is better than the best; whether it was kept."""
         if raw is None:
@@ -463,7 +459,7 @@ def _unparted(found: Features, measure: Additive) -> int:
     return int(total.min(axis=1).sum())
 
 
-def _as_diagram(tree: RawTree) -> RawDiagram | None:
+def as_diagram(tree: RawTree) -> RawDiagram | None:
     """A tree as a diagram: leaves as terminals, splits into one class left out."""
     if isinstance(tree, RawLeaf):
         return RawDiagram(entry=~tree.label)
