@@ -52,6 +52,23 @@ def test_training_rows_as_test_rows_are_told(tmp_path: Path) -> None:
         assert ("warning[D234]" in ran.output) == said, ran.output
 
 
+def test_a_leaf_without_test_rows_is_not_the_least_pure_one() -> None:
+    """It keeps the rule as it says nothing, and has no share."""
+    spec = """data frame
+target y
+tree depth <= 2
+minimize errors
+rule pure: forall leaf: purity >= 50%
+"""
+    train = {"a": [1, 2, 3, 4, 5, 6, 7, 8], "y": list("ppqqppqq")}
+    result = odtdsl.solve(spec, frame=train, test_frame={"a": [1, 2, 2, 4], "y": list("ppqq")})
+    assert result.test is not None
+    (line,) = result.test.audit.lines
+    assert (line.holds, line.value) == (True, Fraction(2, 3))
+    assert line.slack == Fraction(1, 6)
+    assert line.rows == (RowCount(of="the tightest leaf", rows=3),)
+
+
 def test_rules_objective_and_baseline_are_told_on_test_rows() -> None:
     result = odtdsl.solve(SPEC, frame=TRAIN, test_frame=TEST)
     assert result.audit is not None

@@ -255,16 +255,17 @@ def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> AuditLine:
             line = replace(line, rows=row_counts(rule.condition, here))
         if len(sides) < len(over):
             return line
-        if rule.scope is Scope.MODEL and (note := _vacuous(sides[0])):
-            return replace(line, note=note)
     except NoValue as reason:
         # Rules are enforced on training rows; on others what has no value is not known to hold.
         return replace(
             line, note=f"no value: {reason}", holds=False if here.rows.training else None
         )
     assert isinstance(rule.condition, Compare), "only these have sides"
+    measured = [at for at, side in enumerate(sides) if not _vacuous(side)]
+    if not measured:
+        return replace(line, note=_vacuous(sides[0]))
     slacks = [_slack(rule.condition, *side) for side in sides]
-    at = min(range(len(sides)), key=slacks.__getitem__)
+    at = min(measured, key=slacks.__getitem__)
     value, bound = map(plain, sides[at])
     return replace(
         line,
