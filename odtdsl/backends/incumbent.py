@@ -39,11 +39,12 @@ class Incumbent(SearchState[M]):
             return False
         self._seen.add(model)
         evaluation = evaluated(self.core, model)
-        values = self.values_on(evaluation)
-        if self.best is not None and values >= self.values:
-            return False
         try:
-            if evaluation.violations():
+            # Most that are offered before a first valid one break a rule, which is soon seen.
+            if self.best is None and not all(map(evaluation.keeps, self.core.clauses)):
+                return False
+            values = self.values_on(evaluation)
+            if not self.improves(values) or evaluation.violations():
                 return False
         except NotEvaluable:
             return False
