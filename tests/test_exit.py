@@ -33,8 +33,15 @@ sys.exit(3)
 """
 
 
-@pytest.mark.parametrize("within", ["search", "callback"])
-@pytest.mark.parametrize("objective", ["errors", "mse"])
+@pytest.mark.parametrize(
+    ("objective", "within"),
+    [
+        ("errors", "search"),
+        ("mse", "callback"),
+        pytest.param("errors", "callback", marks=pytest.mark.nightly),
+        pytest.param("mse", "search", marks=pytest.mark.nightly),
+    ],
+)
 def test_leaving_during_a_solve_of_another_thread_keeps_the_exit_code(
     objective: str, within: str
 ) -> None:

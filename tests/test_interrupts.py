@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from interrupting import ENOUGH, TASKS, CountingClock, interrupts, looking
-from scale import scaled
+from scale import SCALE, scaled
 
 from odtdsl.auditor.audit import audit
 from odtdsl.backends.answers import never_worse, unfounded
@@ -24,11 +24,16 @@ from odtdsl.language.parser import parse
 from odtdsl.problem.ir.raw import RawLeaf, RawSplit
 from odtdsl.problem.terms.normalize import normalize
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 SEEDS = {"exact": 10, "greedy": 6, "milp": 3, "sat": 5, "explain": 3}
 """Random problems of a task; of others four."""
 
 
-def balance(goal: str, levels: int = 5) -> Analysis:
+LEVELS = 5 if SCALE >= 1 else 4
+
+
+def balance(goal: str, levels: int) -> Analysis:
     """The scale of Siegler (1976), of all 625 settings those of so many levels: which side tips."""
     rows = list(itertools.product(range(1, levels + 1), repeat=4))
     frame = {name: [row[i] for row in rows] for i, name in enumerate(("lw", "ld", "rw", "rd"))}
@@ -55,7 +60,7 @@ def test_a_tree_that_is_made_smaller_before_it_is_shown_takes_its_claim_with_it(
 ) -> None:
     """Without a start, the tree of an interrupted second stage has splits that say nothing."""
     monkeypatch.setattr(portfolio, "best_start", lambda *_: None)
-    analysis = balance("depth then splits")
+    analysis = balance("depth then splits", LEVELS)
     *_, every = stopped(analysis, None)
     found = [stopped(analysis, int(share * every))[0] for share in (0.4, 0.7, 0.95)]
     assert any(result.status == "feasible" for result in found)
@@ -63,7 +68,7 @@ def test_a_tree_that_is_made_smaller_before_it_is_shown_takes_its_claim_with_it(
 
 @pytest.mark.parametrize("goal", ["depth then leaves", "depth then splits"])
 def test_a_tree_without_error_survives_a_stop_at_any_stage(goal: str) -> None:
-    analysis = balance(goal)
+    analysis = balance(goal, LEVELS)
     whole, first, every = stopped(analysis, None)
     assert whole.status == "optimal"
     least = [stage.value for stage in whole.stages]

@@ -23,6 +23,13 @@ NUMBERS = ROWS | {"y": DRAW.normal(size=60)}
 HEAD = "data frame target y tree depth <= 2 minimize "
 
 
+@pytest.fixture(scope="module", autouse=True)
+def what_was_there_before() -> None:
+    """It is not looked through again: in a process of many tests, that takes most of the time."""
+    gc.collect()
+    gc.freeze()
+
+
 def cores() -> set[int]:
     gc.collect()
     return {id(one) for one in gc.get_objects() if isinstance(one, Core)}
