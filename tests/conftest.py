@@ -38,12 +38,14 @@ settings.load_profile("odtdsl")
 def few_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked for where any tree or diagram will do that `greedy` grows: by day it grows few.
 
-    On the few rows of most tests it grows a hundred that are no better than one of the first.
+    On the few rows of most tests it grows a hundred that are no better than one of the first, and
+    where no tree keeps the rules it looks at thousands.
     """
     if SCALE < 1:
         monkeypatch.setattr("odtdsl.backends.greedy.diagrams.ATTEMPTS", 20)
         monkeypatch.setattr("odtdsl.backends.greedy.diagrams.PATIENCE", 5)
         monkeypatch.setattr("odtdsl.backends.greedy.backend.ATTEMPTS", 2)
+        monkeypatch.setattr("odtdsl.backends.greedy.exhaustive.FEW", 500)
 
 
 @pytest.fixture

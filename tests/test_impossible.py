@@ -33,6 +33,7 @@ from odtdsl.problem.ir.forms import (
 from odtdsl.problem.ir.paths import path_numerator
 from odtdsl.problem.ir.problem import TreeSkeleton
 
+pytestmark = pytest.mark.usefixtures("few_starts")
 FRAME = {
     "a": [1, 2, 3, 4, 5, 6],
     "b": ["x", "y"] * 3,
@@ -132,7 +133,8 @@ def test_a_rule_that_no_row_can_help_needs_no_search(rule: str) -> None:
 
 def test_a_rule_that_no_leaf_can_keep_has_no_certificate(tmp_path: Path) -> None:
     """The checker would look at every tree: so it is said, not tried."""
-    spec = """data sklearn "wine" target target tree depth <= {} minimize errors
+    spec = """data sklearn "wine" target target candidates * at quantiles 4
+        tree depth <= {} minimize errors
         rule pure: forall leaf: purity >= 90"""
     with pytest.raises(odtdsl.OdtError, match="rule `pure`: no rows keep it"):
         odtdsl.solve(spec.format(3), using="exact", proof=tmp_path / "a.cert")
@@ -283,8 +285,8 @@ def test_what_is_called_least_is_never_undercut(kind: str) -> None:
 @pytest.mark.parametrize("kinds", [("linear_leaf",), ("linear_model", "linear_model")])
 def test_what_exact_refutes_without_a_search_no_tree_keeps(kinds: tuple[str, ...]) -> None:
     """One rule on leaves, or two bounds that pull against each other, at and below the edge."""
-    refuted = 0
-    for seed in range(scaled(3000, least=300)):
+    refuted, many = 0, scaled(3000, least=100, part=0.3)
+    for seed in range(many):
         rng = random.Random(f"hopeless {kinds} {seed}")
         core = tiny(rng, clauses=tuple((kind,) for kind in kinds))
         core = replace(core, skeleton=TreeSkeleton(depth=2, leaves=4), filters=())
@@ -307,7 +309,7 @@ def test_what_exact_refutes_without_a_search_no_tree_keeps(kinds: tuple[str, ...
         if not assemble(core, 2).possible:
             refuted += 1
             assert all(list(Evaluation(core, tree.tree).violations()) for tree in trees), seed
-    assert refuted >= 20
+    assert refuted >= many // 15
 
 
 def room_of(core: Core) -> ModelFacts:

@@ -28,6 +28,8 @@ from odtdsl.backends.sat.solvers import MAXSAT, NAMES
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.interfaces.cli.main import app
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 DEPTH = Goal(text="depth", sign=1, value=lambda model: Fraction(model.depth))
 LEAVES = Goal(text="leaves", sign=1, value=lambda model: Fraction(len(model.leaves)))
 NODES = Goal(text="nodes", sign=1, value=lambda model: Fraction(2 * len(model.leaves) - 1))
@@ -54,7 +56,7 @@ def study_case(seed: int) -> Case:
 @pytest.mark.parametrize("encoding", ["paper", "ordered"])
 def test_the_optimum(encoding: str) -> None:
     found = Counter[str]()
-    for seed in range(scaled(40, least=16)):
+    for seed in range(scaled(40, least=8)):
         found[solved(study_case(seed), "sat", encoding=encoding)] += 1
     assert found["optimal"] >= 10 * SCALE
     assert found["infeasible"] >= 2 * SCALE

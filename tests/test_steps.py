@@ -24,7 +24,7 @@ from odtdsl.interfaces.cli.main import app
 from odtdsl.problem.ir.diagrams import evaluated
 from odtdsl.problem.ir.raw import RawDiagram
 
-pytestmark = pytest.mark.usefixtures("start_by_search")
+pytestmark = pytest.mark.usefixtures("start_by_search", "few_starts")
 COLUMNS: dict[str, list[Any]] = {
     "a": [0, 0, 0, 0, 1, 1, 1, 1] * 2,
     "b": [0, 0, 1, 1] * 4,
