@@ -299,7 +299,7 @@ def test_smallest_tree_without_error():
 def test_two_threads_answer_alike(method):
     """Same optimum as one thread, and the same tree from run to run."""
     rng = np.random.default_rng(5)
-    for _ in range(scaled(15, least=4)):
+    for _ in range(scaled(15, least=2)):
         n, p, depth = 150, 5, 4
         x = rng.integers(0, 12, size=(n, p))
         labels = rng.integers(0, 3, size=n).astype(np.int32)

@@ -146,6 +146,7 @@ MUTANTS: dict[str, tuple[Mutant, tuple[str, ...]]] = {
 
 TRIES = 600
 FIRST = {
+    "a path's price more": 110,
     "a leaf's price less": 25,
     "a split's price more": 55,
     "a split's price less": 90,

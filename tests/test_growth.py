@@ -59,15 +59,15 @@ CASES = {
         "R302",
     ),
     "or of and": (
-        "minimize errors rule r: " + any_of(3000, "(errors <= {0} and leaves <= {0})"),
+        "minimize errors rule r: " + any_of(1500, "(errors <= {0} and leaves <= {0})"),
         "R302",
     ),
     "values": (
-        "minimize errors rule r: depth in {" + ", ".join(map(str, range(3000))) + "}",
+        "minimize errors rule r: depth in {" + ", ".join(map(str, range(1500))) + "}",
         "R302",
     ),
-    "or": ("minimize errors rule r: " + any_of(3000, "errors <= {}"), None),
-    "or of leaves": ("minimize errors rule r: forall leaf: " + any_of(3000, "size >= {}"), None),
+    "or": ("minimize errors rule r: " + any_of(1500, "errors <= {}"), None),
+    "or of leaves": ("minimize errors rule r: forall leaf: " + any_of(1500, "size >= {}"), None),
 }
 
 

@@ -367,7 +367,7 @@ def solved(one: Case) -> str:
 
 
 def test_the_optimum_is_that_of_all_trees() -> None:
-    found = [solved(case(seed)) for seed in range(scaled(1500, least=60, part=0.5))]
+    found = [solved(case(seed)) for seed in range(scaled(1500, least=30, part=0.2))]
     assert {"optimal", "infeasible"} <= set(found)
 
 

@@ -257,7 +257,7 @@ def test_limits_of_leaves_and_features_that_must_be_used_hold() -> None:
 def test_few_leaves_in_a_deep_tree_are_not_worse_than_grown_ones() -> None:
     found: list[Fraction] = []
     grown: list[Fraction] = []
-    for seed in range(6):
+    for seed in range(scaled(6, least=2)):
         text = "data frame target y tree depth <= 8, leaves <= 9 minimize errors"
         core = normalize(parse(text).analyse(frame=hard(200, 6, seed)).rows)
         for name, limits, told in (

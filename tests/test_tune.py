@@ -322,6 +322,7 @@ def test_values_are_read_as_people_write_them() -> None:
     )
 
 
+@pytest.mark.usefixtures("few_starts")
 def test_diagrams_and_limits_are_varied_too() -> None:
     spec = SPEC.replace("tree depth <= 2", "diagram widths 1, 2").replace("leaves", "splits")
     found = odtdsl.tune(
@@ -335,6 +336,7 @@ def test_diagrams_and_limits_are_varied_too() -> None:
     assert (found.result.backend, found.result.diagram is not None) == ("greedy", True)
 
 
+@pytest.mark.usefixtures("few_starts")
 def test_trees_and_diagrams_are_compared_as_skeletons() -> None:
     """The price and the skeleton of the ODD study, chosen on rows that no solve saw."""
     spec = SPEC.replace("leaves", "splits")

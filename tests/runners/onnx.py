@@ -12,7 +12,7 @@ from runners.base import Runner, alone
 
 
 def by_onnx(model: Model, rows: list[Row]) -> list[Any]:
-    """The graph in onnxruntime; rows one by one where it refuses the batch."""
+    """The graph in onnxruntime."""
     import onnx
     import onnxruntime
 
@@ -23,21 +23,24 @@ def by_onnx(model: Model, rows: list[Row]) -> list[Any]:
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(written, options, providers=["CPUExecutionProvider"])
+    return _onnx_or_refused(session, model, rows)
+
+
+def _onnx_or_refused(session: Any, model: Model, rows: list[Row]) -> list[Any]:
+    """A batch with rows that it refuses is halved until they are alone."""
     try:
         return _onnx(session, model, rows)
     except Exception as failure:
         if "out of data bounds" not in str(failure):
             raise
-    return [_onnx_one(session, model, row) for row in rows]
-
-
-def _onnx_one(session: Any, model: Model, row: Row) -> Any:
-    try:
-        return _onnx(session, model, [row])[0]
-    except Exception as failure:
-        if "out of data bounds" not in str(failure):
-            raise
-        return REFUSED
+    if len(rows) == 1:
+        return [REFUSED]
+    half = len(rows) // 2
+    return [
+        said
+        for part in (rows[:half], rows[half:])
+        for said in _onnx_or_refused(session, model, part)
+    ]
 
 
 def _onnx(session: Any, model: Model, rows: list[Row]) -> list[Any]:
