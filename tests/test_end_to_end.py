@@ -28,6 +28,8 @@ from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawTree
 from odtdsl.problem.terms.normalize import normalize
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 EACH = scaled(5)
 TREES = 20
 TERMS = {

@@ -29,6 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from docs import proofs
 from odtdsl.base.diagnostics.model import OdtError
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 TREES = "Trees of axis-parallel splits"
 ELSEWHERE = {("leaf", "output"): "tests/test_outputs_trees.py"}
 """Rules whose specs are drawn, and compared with brute force, by another file."""

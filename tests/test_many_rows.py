@@ -26,13 +26,14 @@ def random_frame(rng: random.Random, n: int) -> dict[str, list[Any]]:
     return frame
 
 
+@pytest.mark.usefixtures("few_starts")
 @pytest.mark.parametrize("using", ["exact", "greedy", "milp"])
 def test_listed_thresholds_give_the_same_optimum_from_codes_between_them(
     using: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With missing cells, all three places of thresholds, and rules that leave some out."""
     rng = random.Random(3)
-    for _ in range(scaled(60 if using == "milp" else 300)):
+    for _ in range(scaled(60 if using == "milp" else 300, part=0.5)):
         frame = random_frame(rng, rng.randint(4, 30))
         places = rng.choice(["quantiles 4", "{1, 2.5, 7}", "{0.5, 0.75, 3}"])
         rule = rng.choice(["", "rule r: forall split: threshold(x0) >= 1"])

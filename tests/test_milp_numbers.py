@@ -31,6 +31,8 @@ from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.driver.formulas.solution import parse
 from odtdsl.interfaces.cli.main import app
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 RULED = [(kind, loss, targets) for kind, loss, targets in product(KINDS, LOSSES, (1, 2))]
 """Every rule with every loss, of one target and of two."""
 

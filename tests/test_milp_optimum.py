@@ -19,6 +19,8 @@ from odtdsl.problem.ir.evaluate import Evaluation, stage_values, violations
 from odtdsl.problem.ir.expr import Scope
 from odtdsl.problem.ir.forms import Additive, Clause, Core, Linear, LinearStage, SignedAtom
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 LOST_BY_PRESOLVE = (849, 1060)
 """HiGHS 1.14.0 with presolve calls worse trees of these optimal."""
 

@@ -45,6 +45,8 @@ from odtdsl.problem.ir.forms import (
 from odtdsl.problem.ir.problem import DiagramSkeleton, TreeSkeleton
 from odtdsl.problem.ir.raw import RawLeaf
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 FOREVER = Limits()
 
 

@@ -17,6 +17,8 @@ from odtdsl.backends.sat.backend import Sat
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.problem.terms.normalize import normalize
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 TABLE = {"a": [0, 1, 2, 3], "y": ["p", "p", "n", "p"]}
 HEAD = "data frame target y tree depth <= 2 minimize errors\n"
 

@@ -15,6 +15,8 @@ from scale import SCALE, scaled
 
 import odtdsl
 
+pytestmark = pytest.mark.usefixtures("few_starts")
+
 PATHS = (
     "forall path: x0 before x1",
     "forall path: not (uses(x0) and uses(x1))",
