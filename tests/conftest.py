@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import pytest
 from hypothesis import settings
-from scale import SCALE
+from scale import SCALE, scaled
 
 # A runner in the background (`nohup`, a shell's `&`) starts with these ignored; tests of signals
 # want them heard.
@@ -30,7 +30,7 @@ def pytest_collection_finish() -> None:
 
 
 # Times are reported by benchmarks and never asserted: a busy machine is no failure.
-settings.register_profile("odtdsl", deadline=None)
+settings.register_profile("odtdsl", deadline=None, max_examples=scaled(300))
 settings.load_profile("odtdsl")
 
 
