@@ -44,8 +44,19 @@ STEPS_BEFORE_ANOTHER = (
 )
 """The same where another back end takes what is left open, and may be the first to find any."""
 
-TREES_BEFORE_SHAPES = 1 / 3
-"""Of the time of trees, what they take where shapes can close what they leave open."""
+BEFORE_SHAPES = 0.3, 0.04
+"""Of the time of trees, what the best of them and bounds of what shares may take where shapes can
+close what they leave open. Each search takes half of that, apart from those that are done soon.
+"""
+
+FEW_BEFORE_SHAPES = 0.04, 0.04
+"""The same where better diagrams have few splits: so few shapes, and trees seldom found one."""
+
+FEW_SPLITS = 7
+"""As many as that."""
+
+RULED_BEFORE_SHAPES = 1 / 3, 1 / 6
+"""The same under rules, of which shapes know nothing."""
 
 
 def diagram_objections(core: Core) -> Iterator[Objection]:
@@ -141,12 +152,26 @@ class DiagramSearch:
 
     def by_trees(self, deadline: float | None) -> RawAnswer:
         """The best tree that is a diagram, and the bound by the trees that diagrams unroll to."""
-        if deadline is not None and takes_rows(self.trees):
-            now = time.monotonic()
-            deadline = now + TREES_BEFORE_SHAPES * (deadline - now)
-        self.trees.limits = replace(self.trees.limits, deadline=deadline)
-        self.bound = max(self.bound, self.trees.bound())
+        bounds: list[int] = []
+        searches = self.trees.trees, self.trees.sharing
+        for search, share in zip(searches, self._shares(), strict=True):
+            until = deadline
+            if deadline is not None:
+                now = time.monotonic()
+                until = now + share * (deadline - now)
+            self.trees.limits = replace(self.trees.limits, deadline=until)
+            bounds.append(search())
+        self.bound = max(self.bound, min(bounds))
         return self.trees.answer(self.bound)
+
+    def _shares(self) -> tuple[float, float]:
+        """Of the time of trees, what the best of them and bounds of what shares may take."""
+        trees = self.trees
+        if not takes_rows(trees):
+            return 1.0, 1.0
+        if trees.core.clauses:
+            return RULED_BEFORE_SHAPES
+        return FEW_BEFORE_SHAPES if trees.affordable() <= FEW_SPLITS else BEFORE_SHAPES
 
     def by_shapes(self, deadline: float | None) -> RawAnswer:
         """The shapes that trees leave open."""
