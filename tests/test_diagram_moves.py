@@ -190,6 +190,7 @@ def test_moves_beside_shapes(threads: int, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(layered_diagrams, "EASY", -1.0)
     monkeypatch.setattr(layered_diagrams, "WANDERING", 1.0)
     told: set[int] = set()
+    again: Counter[bool] = Counter()
     found = 0
     for seed in range(scaled(60, least=20)):
         rng = random.Random(f"beside shapes {seed}")
@@ -200,14 +201,16 @@ def test_moves_beside_shapes(threads: int, monkeypatch: pytest.MonkeyPatch) -> N
         trees.report = lambda _: told.add(threading.get_ident())
         moves, offered = Moves(trees), 0
 
-        def wander(until: float, tell: Any, over: Any) -> None:
+        def wander(until: float, brief: bool, tell: Any, over: Any) -> None:
             def heard(raw: RawDiagram) -> None:
                 nonlocal offered
                 assert not DiagramEvaluation(trees.core, raw).violations()  # noqa: B023
                 offered += 1
                 tell(raw)
 
-            idle = 30 if threads == 1 else 0  # a thread of its own goes on until it is told
+            again[brief] += 1
+            # a thread of its own goes on until it is told
+            idle = 30 if brief or threads == 1 else 0
             moves.run(until, idle, told=heard, over=over)  # noqa: B023
 
         deadline = time.monotonic() + 60
@@ -222,4 +225,5 @@ def test_moves_beside_shapes(threads: int, monkeypatch: pytest.MonkeyPatch) -> N
             assert rules or outcome.value == least, seed
         found += offered > 0
     assert found > 10 * SCALE, found
+    assert threads > 1 or again[True] > 0, again
     assert told == {threading.get_ident()}

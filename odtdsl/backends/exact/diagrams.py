@@ -180,12 +180,16 @@ class DiagramSearch:
         return self.trees.answer(self.bound)
 
     def _wander(
-        self, deadline: float, told: Callable[[RawDiagram | None], None], over: Callable[[], bool]
+        self,
+        deadline: float,
+        brief: bool,
+        told: Callable[[RawDiagram | None], None],
+        over: Callable[[], bool],
     ) -> None:
-        """More moves, until the deadline or nobody waits for them."""
+        """More moves, until the deadline, or few gain anything, or nobody waits for them."""
         if self.moves is None:
             self.moves = Moves(self.trees)
-        self.moves.run(deadline, 0, told=told, over=over)
+        self.moves.run(deadline, PATIENCE if brief else 0, told=told, over=over)
 
 
 ORIGIN = Origin(rule="objective")

@@ -34,8 +34,10 @@ Turn = tuple[int, tuple[int, ...], Shape]
 Layers = Sequence[Sequence[tuple[int, int, int, int]]]
 """A diagram as the engine has it: feature, cut and the ends of both arcs of each node."""
 
-Wander = Callable[[float, Callable[[RawDiagram | None], None], Callable[[], bool]], None]
-"""Looks for better diagrams, on any thread: until when, what hears of them, whether to end now."""
+Wander = Callable[[float, bool, Callable[[RawDiagram | None], None], Callable[[], bool]], None]
+"""Looks for better diagrams, on any thread: until when, whether it may end before where it finds
+none, what hears of them, whether to end now.
+"""
 
 MOST_SHAPES = 5000
 """Skeletons with more shapes are left to the back ends."""
@@ -155,7 +157,8 @@ class Layered:
         """A bound on all diagrams; what is found is offered.
 
         Each thread searches a shape, and helps another with its own where there are no more.
-        `wander` looks for better diagrams on one of them, once, unless this is easy.
+        Unless this is easy, `wander` looks for better diagrams on one of them: once for long, then
+        for a moment whenever there is a better one to begin from.
         """
         if self.search is None:
             return self._least()
@@ -169,16 +172,19 @@ class Layered:
         hard = time.monotonic() + EASY
         running: dict[Future[engine.LayeredAnswer | None], Turn | None] = {}
         over = Event()
+        wandered = better = False
         with ThreadPoolExecutor(most) as threads:
             while todo or any(running.values()):
                 # a short search ends before it looks, and there may be thousands
                 if self._over(deadline, spent):
                     todo.clear()
-                free = len(running) < most
-                if wander and deadline and todo and free and (now := time.monotonic()) > hard:
-                    until = now + WANDERING * (deadline - now)
-                    running[threads.submit(wander, until, self.found.put, over.is_set)] = None
-                    wander = None
+                now = time.monotonic()
+                free = len(running) < most and all(running.values())
+                if wander and deadline and free and (better or not wandered) and now > hard:
+                    until = now + WANDERING * max(0.0, deadline - now)
+                    told, ends = self.found.put, over.is_set
+                    running[threads.submit(wander, until, wandered, told, ends)] = None
+                    wandered, better = True, False
                 while todo and len(running) < most:
                     turn = heappop(todo)
                     if self._is_open(turn[2]):
@@ -186,7 +192,7 @@ class Layered:
                 while not todo and len(running) < most and (helped := _to_help(running.values())):
                     running[threads.submit(self._search(helped, deadline))] = helped
                 ended_now = wait(running, NEWS, return_when=FIRST_COMPLETED).done
-                self._hear()
+                better = self._hear() or better
                 for ended in ended_now:
                     found, searched = ended.result(), running.pop(ended)
                     if found is None or searched is None:
@@ -206,10 +212,15 @@ class Layered:
         assert self.search is not None
         self.search.upper = upper
 
-    def _hear(self) -> None:
-        """Offer what was found meanwhile: here, as reports are for the thread that asked."""
+    def _hear(self) -> bool:
+        """Offer what was found meanwhile: here, as reports are for the thread that asked.
+
+        Whether any of it is better than the best.
+        """
+        better = False
         while not self.found.empty():
-            self.trees.offer(self.found.get())
+            better = self.trees.offer(self.found.get()) or better
+        return better
 
     def _is_open(self, shape: Shape) -> bool:
         return shape not in self.asked and self.bounds[shape] < self.trees.upper()
