@@ -116,6 +116,147 @@ inline Extremes extremes256(uint64_t side, uint64_t positive, uint64_t ends) {
   return {max_epi8(high), -max_epi8(low)};
 }
 
+// How many bits are set in each byte.
+inline __m256i pop_bytes(__m256i v) {
+  const __m256i count = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2,
+                                         1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
+  const __m256i nibble = _mm256_set1_epi8(15);
+  return _mm256_add_epi8(
+      _mm256_shuffle_epi8(count, _mm256_and_si256(v, nibble)),
+      _mm256_shuffle_epi8(count, _mm256_and_si256(_mm256_srli_epi16(v, 4), nibble)));
+}
+
+// How many bits are set in each of eight words, as 32 bits each.
+inline __m256i pop_words(__m256i low, __m256i high) {
+  const __m256i zero = _mm256_setzero_si256(),
+                counts = _mm256_packs_epi32(_mm256_sad_epu8(pop_bytes(low), zero),
+                                            _mm256_sad_epu8(pop_bytes(high), zero));
+  return _mm256_permute4x64_epi64(counts, 0xd8);
+}
+
+inline __m256i load256(const void* p) {
+  return _mm256_loadu_si256(static_cast<const __m256i*>(p));
+}
+inline void store256(void* p, __m256i v) { _mm256_storeu_si256(static_cast<__m256i*>(p), v); }
+
+// The largest of the eight lanes of each.
+inline __m128i largest_of_each(__m256i a, __m256i b, __m256i c, __m256i d) {
+  const __m256i ab = _mm256_max_epi32(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b)),
+                cd = _mm256_max_epi32(_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d)),
+                all = _mm256_max_epi32(_mm256_unpacklo_epi64(ab, cd),
+                                       _mm256_unpackhi_epi64(ab, cd));
+  return _mm_max_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+}
+
+// As multi_class_boundaries, eight classes at once, so many times.
+template <size_t N>
+void multi_class_boundaries256_of(const MultiClassScan& s) {
+  constexpr size_t kStride = 8 * N;
+  const __m256i zero = _mm256_setzero_si256();
+  __m256i left[N], right[N], left_total[N], right_total[N], used[N];
+  for (size_t k = 0; k < N; ++k) {
+    used[k] = _mm256_cmpgt_epi32(
+        _mm256_set1_epi32(s.class_count - static_cast<int>(8 * k)),
+        _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    left[k] = right[k] = zero;
+    left_total[k] = _mm256_and_si256(load256(s.left_total + 8 * k), used[k]);
+    right_total[k] = _mm256_and_si256(load256(s.right_total + 8 * k), used[k]);
+  }
+  __m128i rows = _mm_setr_epi32(0, s.left_rows, 0, s.right_rows);
+  int32_t* at = s.scratch;
+  for (size_t w = 0;; ++w, at += 2 * kStride + 4) {
+    __m256i most[4] = {zero, zero, zero, zero};  // of both sides in turn: first and second part
+    for (size_t k = 0; k < N; ++k) {
+      store256(at + 8 * k, left[k]);
+      store256(at + kStride + 8 * k, right[k]);
+      most[0] = _mm256_max_epi32(most[0], left[k]);
+      most[1] = _mm256_max_epi32(most[1], _mm256_sub_epi32(left_total[k], left[k]));
+      most[2] = _mm256_max_epi32(most[2], right[k]);
+      most[3] = _mm256_max_epi32(most[3], _mm256_sub_epi32(right_total[k], right[k]));
+    }
+    _mm_storeu_si128(
+        reinterpret_cast<__m128i*>(at + 2 * kStride),
+        _mm_sub_epi32(rows, largest_of_each(most[0], most[1], most[2], most[3])));
+    if (w == s.words) return;
+    const uint64_t v = s.all[w], l = s.left[w] & v, r = v & ~l;
+    const __m256i on_left = _mm256_set1_epi64x(static_cast<long long>(l)),
+                  on_right = _mm256_set1_epi64x(static_cast<long long>(r));
+    for (size_t k = 0; k < N; ++k) {
+      const uint64_t* classes = s.classes + w * kStride + 8 * k;
+      const __m256i low = load256(classes), high = load256(classes + 4);
+      left[k] = _mm256_add_epi32(
+          left[k], _mm256_and_si256(used[k], pop_words(_mm256_and_si256(low, on_left),
+                                                       _mm256_and_si256(high, on_left))));
+      right[k] = _mm256_add_epi32(
+          right[k], _mm256_and_si256(used[k], pop_words(_mm256_and_si256(low, on_right),
+                                                        _mm256_and_si256(high, on_right))));
+    }
+    const int32_t here[2] = {pop(l), pop(r)};
+    rows = _mm_add_epi32(rows, _mm_setr_epi32(here[0], -here[0], here[1], -here[1]));
+  }
+}
+void multi_class_boundaries256(const MultiClassScan& s) {
+  if (s.stride == 8)
+    multi_class_boundaries256_of<1>(s);
+  else
+    multi_class_boundaries256_of<2>(s);
+}
+
+// Counts of the bits ahead of each byte of a word.
+inline uint64_t ahead_of_bytes(uint64_t bits) {
+  uint64_t v = bits - (bits >> 1 & 0x5555555555555555ULL);
+  v = (v & 0x3333333333333333ULL) + (v >> 2 & 0x3333333333333333ULL);
+  return ((v + (v >> 4) & 0x0f0f0f0f0f0f0f0fULL) * 0x0101010101010101ULL) << 8;
+}
+
+// As multi_class_open, all rows at once. Within the block counts are bytes, less those of the class
+// that leads at its start (for the second part: at its end): a class that is more than 64 behind
+// cannot catch up.
+inline int32_t multi_class_open256(const MultiClassScan& s, size_t w, uint64_t side, uint64_t ends,
+                                   const int32_t* before, const int32_t* total, int32_t rows) {
+  constexpr int32_t kFar = -100;
+  const size_t n = static_cast<size_t>(s.class_count);
+  const uint64_t* classes = s.classes + w * static_cast<size_t>(s.stride);
+  int32_t here[16], behind[16], most_before = 0, most_behind = 0;
+  for (size_t c = 0; c < n; ++c) {
+    here[c] = pop(classes[c] & side);
+    behind[c] = total[c] - before[c] - here[c];
+    most_before = larger(most_before, before[c]);
+    most_behind = larger(most_behind, behind[c]);
+  }
+  const __m256i byte[2] = {_mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202,
+                                              0x0303030303030303),
+                           _mm256_setr_epi64x(0x0404040404040404, 0x0505050505050505,
+                                              0x0606060606060606, 0x0707070707070707)};
+  const __m256i upto = _mm256_set1_epi64x(static_cast<long long>(0xff7f3f1f0f070301ULL));
+  __m256i first[2], second[2];
+  for (size_t h = 0; h < 2; ++h) first[h] = second[h] = _mm256_set1_epi8(kFar);
+  for (size_t c = 0; c < n; ++c) {
+    const int32_t start = larger(before[c] - most_before, kFar),
+                  stop = larger(behind[c] - most_behind, kFar) + here[c];
+    if (start + here[c] < 0 && stop < 0) continue;
+    const uint64_t word = classes[c] & side;
+    const __m256i bits = _mm256_set1_epi64x(static_cast<long long>(word)),
+                  ahead = _mm256_set1_epi64x(static_cast<long long>(ahead_of_bytes(word)));
+    for (size_t h = 0; h < 2; ++h) {
+      const __m256i prefix = _mm256_add_epi8(
+          pop_bytes(_mm256_and_si256(_mm256_shuffle_epi8(bits, byte[h]), upto)),
+          _mm256_shuffle_epi8(ahead, byte[h]));
+      first[h] = _mm256_max_epi8(
+          first[h], _mm256_add_epi8(prefix, _mm256_set1_epi8(static_cast<char>(start))));
+      second[h] = _mm256_max_epi8(
+          second[h], _mm256_sub_epi8(_mm256_set1_epi8(static_cast<char>(stop)), prefix));
+    }
+  }
+  const __m256i none = _mm256_set1_epi8(-127);
+  __m256i most = none;
+  for (size_t h = 0; h < 2; ++h)
+    most = _mm256_max_epi8(most,
+                           _mm256_blendv_epi8(none, _mm256_add_epi8(first[h], second[h]),
+                                              bytes_of(static_cast<uint32_t>(ends >> (32 * h)))));
+  return rows - most_before - most_behind - max_epi8(most);  // its last: 0 to 64
+}
+
 bool supported() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
          __builtin_cpu_supports("popcnt");
@@ -137,7 +278,7 @@ const Kernels* kernels_avx2() {
       changes_generic<std::uint16_t>,
       changes_generic<std::uint32_t>,
       two_class_generic<extremes256>,
-      multi_class_generic,
+      multi_class_generic<multi_class_boundaries256, multi_class_open256>,
   };
   return supported() ? &table : nullptr;
 }

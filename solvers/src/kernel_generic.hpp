@@ -314,7 +314,7 @@ inline int32_t block_bound(const int32_t* at, const int32_t* next, int32_t rows_
 
 // Per block boundary the scratch holds: class counts of both sides, then the losses of both sides'
 // prefix and suffix.
-void multi_class_generic(const MultiClassScan& s, MultiClassLoss& loss) {
+inline void multi_class_boundaries(const MultiClassScan& s) {
   const int stride = s.stride, n = s.class_count;
   const size_t step = static_cast<size_t>(2 * stride + 4);
   int32_t left[16] = {0}, right[16] = {0};
@@ -344,6 +344,16 @@ void multi_class_generic(const MultiClassScan& s, MultiClassLoss& loss) {
     left_rows += pop(l);
     right_rows += pop(r);
   }
+}
+
+using MultiClassBoundaries = void(const MultiClassScan&);
+using MultiClassOpen = int32_t(const MultiClassScan&, size_t, uint64_t, uint64_t, const int32_t*,
+                               const int32_t*, int32_t);
+template <MultiClassBoundaries* Boundaries, MultiClassOpen* Open>
+void multi_class_generic(const MultiClassScan& s, MultiClassLoss& loss) {
+  const int stride = s.stride;
+  const size_t step = static_cast<size_t>(2 * stride + 4);
+  Boundaries(s);
   int32_t left_floor = 1 << 30, right_floor = 1 << 30;
   for (size_t w = 0; w < s.words; ++w) {
     const uint64_t left_ends = s.ends[0][w], right_ends = s.ends[1][w];
@@ -353,7 +363,7 @@ void multi_class_generic(const MultiClassScan& s, MultiClassLoss& loss) {
     if (left_ends) {
       int32_t lower = block_bound(at + 2 * stride, next + 2 * stride, pop(s.left[w] & v));
       if (lower < loss.left) {
-        lower = multi_class_open(s, w, s.left[w] & v, left_ends, at, s.left_total, s.left_rows);
+        lower = Open(s, w, s.left[w] & v, left_ends, at, s.left_total, s.left_rows);
         loss.left = smaller(loss.left, lower);
         ++loss.opened;
       }
@@ -362,8 +372,7 @@ void multi_class_generic(const MultiClassScan& s, MultiClassLoss& loss) {
     if (right_ends) {
       int32_t lower = block_bound(at + 2 * stride + 2, next + 2 * stride + 2, pop(v & ~s.left[w]));
       if (lower < loss.right) {
-        lower = multi_class_open(s, w, v & ~s.left[w], right_ends, at + stride, s.right_total,
-                                 s.right_rows);
+        lower = Open(s, w, v & ~s.left[w], right_ends, at + stride, s.right_total, s.right_rows);
         loss.right = smaller(loss.right, lower);
         ++loss.opened;
       }

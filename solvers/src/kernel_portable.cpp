@@ -15,7 +15,7 @@ const Kernels& kernels_portable() {
       changes_generic<std::uint16_t>,
       changes_generic<std::uint32_t>,
       two_class_generic<block_extremes>,
-      multi_class_generic,
+      multi_class_generic<multi_class_boundaries, multi_class_open>,
   };
   return table;
 }
