@@ -140,7 +140,7 @@ void lane_scan_of(const LaneScan& s, LaneGains& out) {
 
 #else
 
-// Sums of 16 bits: few instruction sets have all that it takes for bytes.
+// Sums of 16 bits, where bytes would hold too few rows or the instruction set has too little.
 #if defined(__AVX2__)
 constexpr size_t kWide = 16;
 #else
@@ -174,8 +174,142 @@ inline Shorts lane_bytes(const int8_t* p) {
 #endif
 }
 
+#if defined(__AVX2__)
+
+// 32 lanes: of four cuts, of two or of one.
+template <size_t J>
+inline __m256i lane_bytes32(const int8_t* p) {
+  if constexpr (J == 8) {
+    long long x;
+    std::memcpy(&x, p, sizeof x);
+    return _mm256_set1_epi64x(x);
+  } else if constexpr (J == 16) {
+    return _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(p)));
+  } else {
+    return _mm256_load_si256(reinterpret_cast<const __m256i*>(p));
+  }
+}
+// Which of 32 lanes are not below their bounds. Two vectors of 16 bits are packed half by half, and
+// so they hold the halves of lanes in turn.
+struct LaneBounds {
+  __m256i of[2];
+};
+template <size_t J>
+inline __m256i lanes_above(const uint16_t* rank, const LaneBounds& bound) {
+  const auto both = [](const uint16_t* p) {
+    return _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(p)));
+  };
+  __m256i a, b;
+  if constexpr (J == 8) {
+    a = b = both(rank);
+  } else if constexpr (J == 16) {
+    a = both(rank);
+    b = both(rank + 8);
+  } else {
+    a = _mm256_load_si256(reinterpret_cast<const __m256i*>(rank));
+    b = _mm256_load_si256(reinterpret_cast<const __m256i*>(rank + 16));
+  }
+  // What is left of a bound, saturated: none, if it is not above.
+  __m256i left = _mm256_packs_epi16(_mm256_subs_epu16(bound.of[0], a),
+                                    _mm256_subs_epu16(bound.of[1], b));
+  if constexpr (J > 16) left = _mm256_permute4x64_epi64(left, 0xd8);
+  return _mm256_cmpeq_epi8(left, _mm256_setzero_si256());
+}
+template <size_t J>
+inline LaneBounds lane_bounds(const LaneScan& s, size_t lane) {
+  alignas(32) uint16_t bound[2][16];
+  for (size_t i = 0; i < 32; ++i) {
+    // Lanes of J up to 16 take turns by eights.
+    const size_t half = J > 16 ? i / 16 : i / 8 % 2, at = J > 16 ? i % 16 : i / 16 * 8 + i % 8;
+    bound[half][at] = s.bound[(lane + i) / J];
+  }
+  return {{_mm256_load_si256(reinterpret_cast<const __m256i*>(bound[0])),
+           _mm256_load_si256(reinterpret_cast<const __m256i*>(bound[1]))}};
+}
+
+// Of one side of 32 lanes: sums of 16 bits.
+struct LaneSide {
+  __m256i base[2], most[2], least[2];
+
+  LaneSide() {
+    for (size_t h = 0; h < 2; ++h) {
+      base[h] = _mm256_setzero_si256();
+      most[h] = _mm256_set1_epi16(-32767 - 1);
+      least[h] = _mm256_set1_epi16(32767);
+    }
+  }
+  static __m256i shorts(__m256i bytes, size_t half) {
+    return _mm256_cvtepi8_epi16(half == 0 ? _mm256_castsi256_si128(bytes)
+                                          : _mm256_extracti128_si256(bytes, 1));
+  }
+  // Extremes beyond 63 are of no end.
+  void add(__m256i sum, __m256i most_here, __m256i least_here) {
+    for (size_t h = 0; h < 2; ++h) {
+      const __m256i m = shorts(most_here, h), n = shorts(least_here, h);
+      most[h] = _mm256_max_epi16(
+          most[h], _mm256_blendv_epi8(most[h], _mm256_add_epi16(base[h], m),
+                                      _mm256_cmpgt_epi16(m, _mm256_set1_epi16(-64))));
+      least[h] = _mm256_min_epi16(
+          least[h], _mm256_blendv_epi8(least[h], _mm256_add_epi16(base[h], n),
+                                       _mm256_cmpgt_epi16(_mm256_set1_epi16(64), n)));
+      base[h] = _mm256_add_epi16(base[h], shorts(sum, h));
+    }
+  }
+  // Each fits, whatever the steps on the way do: a gain is no more than the sum of absolutes.
+  template <size_t J>
+  void store(const int16_t* total, size_t lane, int16_t* to) const {
+    alignas(32) int16_t of[32];
+    for (size_t i = 0; i < 32; ++i) of[i] = total[(lane + i) / J];
+    for (size_t h = 0; h < 2; ++h) {
+      const __m256i t = _mm256_load_si256(reinterpret_cast<const __m256i*>(of + 16 * h));
+      _mm256_store_si256(
+          reinterpret_cast<__m256i*>(to + lane + 16 * h),
+          _mm256_max_epi16(_mm256_sub_epi16(_mm256_add_epi16(most[h], most[h]), t),
+                           _mm256_sub_epi16(t, _mm256_add_epi16(least[h], least[h]))));
+    }
+  }
+};
+
+// Sums of bytes, up to 63: what is no end is moved out of their reach by 127.
+template <size_t J>
+void lane_scan_bytes(const LaneScan& s, LaneGains& out) {
+  const __m256i zero = _mm256_setzero_si256(), beyond = _mm256_set1_epi8(127),
+                none = _mm256_set1_epi8(-128);
+  const size_t chunk = s.chunk / 2;
+  for (size_t lane = 0; lane < 64 && lane / J < s.cuts; lane += 32) {
+    const size_t offset = J > 32 ? lane : 0;
+    const LaneBounds bound = lane_bounds<J>(s, lane);
+    LaneSide left, right;
+    for (size_t from = 0; from < s.positions; from += chunk) {
+      const size_t to = from + chunk < s.positions ? from + chunk : s.positions;
+      __m256i all = zero, r = zero, ml = none, nl = beyond, mr = none, nr = beyond;
+      for (size_t i = from; i < to; ++i) {
+        const size_t at = i * J + offset;
+        const __m256i v = lane_bytes32<J>(s.value + at);
+        const __m256i out_of_reach = _mm256_andnot_si256(lane_bytes32<J>(s.ends + at), beyond);
+        all = _mm256_add_epi8(all, v);
+        r = _mm256_add_epi8(r, _mm256_and_si256(v, lanes_above<J>(s.rank + at, bound)));
+        const __m256i l = _mm256_sub_epi8(all, r);
+        ml = _mm256_max_epi8(ml, _mm256_subs_epi8(l, out_of_reach));
+        nl = _mm256_min_epi8(nl, _mm256_adds_epi8(l, out_of_reach));
+        mr = _mm256_max_epi8(mr, _mm256_subs_epi8(r, out_of_reach));
+        nr = _mm256_min_epi8(nr, _mm256_adds_epi8(r, out_of_reach));
+      }
+      left.add(_mm256_sub_epi8(all, r), ml, nl);
+      right.add(r, mr, nr);
+    }
+    left.store<J>(s.left_total, lane, out.left);
+    right.store<J>(s.right_total, lane, out.right);
+  }
+}
+
+#endif
+
 template <size_t J>
 void lane_scan_of(const LaneScan& s, LaneGains& out) {
+#if defined(__AVX2__)
+  if (s.chunk >= 32) return lane_scan_bytes<J>(s, out);
+#endif
   constexpr int16_t kLeast = -32767 - 1, kMost = 32767;
   const Shorts lowest = Shorts{} + kLeast, highest = Shorts{} + kMost;
   for (size_t lane = 0; lane < 64 && lane / J < s.cuts; lane += kWide) {
