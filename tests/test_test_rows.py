@@ -69,6 +69,28 @@ rule pure: forall leaf: purity >= 50%
     assert line.rows == (RowCount(of="the tightest leaf", rows=3),)
 
 
+def test_rows_of_a_value_that_no_training_row_has_are_told() -> None:
+    """They are in no group that the column makes."""
+    spec = """data frame
+target y
+drop g
+group u = g == "u"
+group v = g == "v"
+tree depth <= 1
+minimize errors
+rule made: gap(rate("p"), g) <= 10%
+rule named: gap(rate("p"), u, v) <= 10%
+"""
+    test = {"a": [1, 1, 1, 2, 2], "g": ["u", "v", "u", "w", "x"], "y": list("nnnpp")}
+    result = odtdsl.solve(spec, frame=TRAIN, test_frame=test)
+    assert result.test is not None
+    made, named = result.test.audit.lines
+    assert made.note == "without 2 rows of other values of `g`: no training row has them"
+    assert not named.note, "who names groups means these"
+    assert result.audit is not None
+    assert not any(line.note for line in result.audit.lines)
+
+
 def test_rules_objective_and_baseline_are_told_on_test_rows() -> None:
     result = odtdsl.solve(SPEC, frame=TRAIN, test_frame=TEST)
     assert result.audit is not None

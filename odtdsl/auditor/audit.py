@@ -17,7 +17,7 @@ import numpy as np
 
 from odtdsl.auditor.candidates import candidates
 from odtdsl.auditor.counts import counted
-from odtdsl.auditor.meanings import Share, left_out
+from odtdsl.auditor.meanings import Share, in_no_group, left_out
 from odtdsl.auditor.results import Audit, AuditLine, AuditOfRows
 from odtdsl.auditor.routing import DiagramOn, Place, SplitOn, TreeOn, model_on
 from odtdsl.auditor.row_counts import group_values, row_counts
@@ -249,7 +249,8 @@ def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> AuditLine:
         line = replace(line, groups=group_values(rule.condition, here))
     try:
         kept = all(holds(rule.condition, instance) for instance in over)
-        line = replace(line, holds=kept, note=left_out(rule.condition, here))
+        notes = (left_out(rule.condition, here), in_no_group(rule.condition, here))
+        line = replace(line, holds=kept, note="; ".join(filter(None, notes)))
         sides = [side for one in over if (side := _numbers(rule.condition, one)) is not None]
         if rule.scope is Scope.MODEL:
             line = replace(line, rows=row_counts(rule.condition, here))

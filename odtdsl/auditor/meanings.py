@@ -18,10 +18,13 @@ from odtdsl.auditor.monotone import is_monotone
 from odtdsl.auditor.routing import LeafOn, ModelOn, PathOn, Place, SplitOn, TreeOn
 from odtdsl.auditor.rows import AuditRows, NoValue
 from odtdsl.auditor.targets import AuditPart
+from odtdsl.base.numbers import counted
+from odtdsl.base.printing import printable
 from odtdsl.datasets.table import BoolArray, FloatArray
 from odtdsl.predictors.nodes import Threshold
 from odtdsl.problem.ir.expr import (
     Apply,
+    CellCompare,
     Condition,
     Expr,
     FeatureArg,
@@ -365,6 +368,31 @@ def left_out(said: Condition | Expr, place: Place) -> str:
             values = _by_group(place, call)
             groups.update((n, None) for n, value in values.items() if isinstance(value, NoValue))
     return f"without {', '.join(groups)}: {NO_ROW}" if groups else ""
+
+
+def in_no_group(said: Condition | Expr, place: Place) -> str:
+    """How many rows a `gap` or `ratio` over the values of a column leaves out, as no training row
+    has their value; empty if none.
+    """
+    if not isinstance(place, ModelOn) or place.rows.training:
+        return ""
+    column_of = {
+        group.name: group.condition.column
+        for group in place.rows.problem.groups
+        if isinstance(group.condition, CellCompare) and " = " in group.name  # not a declared name
+    }
+    found = dict[str, None]()
+    for call in applications(said):
+        groups = [arg.name for arg in call.args if isinstance(arg, GroupArg)]
+        for column in {column_of[name] for name in groups if call.of and name in column_of}:
+            new = ~place.rows.missing(column)
+            for name in groups:
+                new &= ~place.rows.group(name)
+            if new.any():
+                rows = counted(int(new.sum()), "row")
+                note = f"without {rows} of other values of `{printable(column)}`"
+                found[f"{note}: no training row has them"] = None
+    return "; ".join(found)
 
 
 @means("gap")
