@@ -338,6 +338,36 @@ def test_bounds_whose_sum_has_too_many_digits_are_no_mistake() -> None:
     assert ModelFacts(frame, clauses).refute() is None
 
 
+@pytest.mark.parametrize("alike", [False, True], ids=["every row apart", "some rows alike"])
+@pytest.mark.parametrize("seed", range(scaled(50)))
+def test_least_values_are_those_of_blocks_one_by_one(alike: bool, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    cells = rng.permutation(8) // (2 if alike else 1)
+    frame = {"a": cells.tolist(), "y": ["p", "n"] * 4}
+    rows = odtdsl.parse("data frame target y tree depth <= 3 minimize errors").analyse(frame=frame)
+    facts = ModelFacts(parts(rows.rows)[0])
+    measure = Additive(
+        constant=int(rng.integers(-5, 5)),
+        rows=rng.integers(-9, 9, 8) if rng.random() < 0.5 else None,
+        output=rng.integers(-9, 9, (8, 2)),
+        leaves=1,
+    )
+    assert measure.output is not None
+    by_cell: dict[int, list[int]] = {}
+    for row, cell in enumerate(cells.tolist()):
+        mine = 0 if measure.rows is None else int(measure.rows[row])
+        found = by_cell.setdefault(cell, [0, 0])
+        for label in range(2):
+            found[label] += mine + int(measure.output[row, label])
+    blocks = list(by_cell.values())
+    assert facts.least_of_model(measure) == measure.constant + 1 + sum(map(min, blocks))
+    least = [
+        min(sum(min(block[label], 0) for block in blocks) or 10**9, min(b[label] for b in blocks))
+        for label in range(2)
+    ]
+    assert facts.least_of_rows(measure, Scope.LEAF) == measure.constant + min(least)
+
+
 def test_it_is_quick_on_many_rows() -> None:
     """No search: tens of thousands of rows with rules of every kind take seconds at most."""
     rng = np.random.default_rng(1)

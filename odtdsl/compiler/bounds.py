@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import combinations
 
 import numpy as np
@@ -226,19 +226,25 @@ class ModelFacts:
         return order, starts
 
     def _of_blocks(self, measure: Additive) -> IntArray:
-        """int64 (n_blocks, n_classes or 1): what the rows of a block add, by their label."""
+        """int64 (n_blocks, n_classes or 1): what the rows of a block add, by their label.
+
+        The order of the blocks means nothing. Where every row is a block of its own, which it
+        mostly is of numbers, there is nothing to sum.
+        """
         order, starts = self._order
         parts: IntArray = np.zeros((len(starts), 1), dtype=np.int64)
-        if measure.rows is not None:
-            parts = parts + np.add.reduceat(measure.rows[order], starts)[:, None]
-        if measure.output is not None:
-            parts = parts + np.add.reduceat(measure.output[order], starts, axis=0)
+        for each in (measure.rows, measure.output):
+            if each is not None:
+                columns = each[:, None] if each.ndim == 1 else each
+                apart = len(starts) == len(order)
+                parts = parts + (columns if apart else np.add.reduceat(columns[order], starts))
         return parts
 
     def _least_outputs(self, measure: Additive) -> int:
         if measure.rows is None and measure.output is None:
             return 0
-        return int(self._of_blocks(measure).min(axis=1).sum())
+        # Label by label: NumPy takes five times as long along an axis as short as this.
+        return int(reduce(np.minimum, self._of_blocks(measure).T).sum())
 
     def _cheapest_split(self, measure: Additive) -> int:
         if measure.columns is None:
