@@ -472,7 +472,7 @@ objectives = st.tuples(
 )
 
 
-@settings(max_examples=scaled(200), deadline=None)
+@settings(max_examples=scaled(200, part=0.5), deadline=None)
 @given(st.lists(calls, max_size=4), objectives, st.lists(calls, max_size=1))
 def test_random_models_are_what_their_text_parses_to(
     first: list[Any], objective: Any, last: list[Any]

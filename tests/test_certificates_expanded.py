@@ -117,7 +117,7 @@ def expanded(seed: int, folder: Path) -> Expanded:
     return Expanded(tiny, frame, named, result, depth, least, found, expansion, none_below)
 
 
-@pytest.mark.parametrize("seed", range(scaled(300)))
+@pytest.mark.parametrize("seed", range(scaled(300, part=0.5)))
 def test_certificates_are_pseudo_boolean_proofs(seed: int, tmp_path: Path) -> None:
     """Of the optimum; a tampered proof is refused, and the tree satisfies the formula."""
     here = expanded(seed, tmp_path)

@@ -182,7 +182,7 @@ def test_what_a_gap_leaves_out_is_not_refuted() -> None:
 def test_a_gap_is_no_proof_on_larger_tables() -> None:
     """Found by chance: a gap once made every answer of a later budget `optimal`."""
     open_ones = 0
-    for seed in range(scaled(150)):
+    for seed in range(scaled(150, part=0.5)):
         rng = random.Random(seed)
         names = [f"x{column}" for column in range(rng.randint(3, 6))]
         values = [rng.choice([3, 9, 30]) for _ in names]

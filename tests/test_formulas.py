@@ -170,7 +170,7 @@ def test_formulas_admit_what_the_rules_do_and_their_best_is_the_best(
     name: str, tmp_path: Path
 ) -> None:
     """The nightly tests try 300 by each of the solvers of CNF, WCNF and OPB."""
-    count = scaled(100)
+    count = scaled(100, part=0.5)
     found = [round_trip(case(name, f"formula {seed}"), tmp_path) for seed in range(count)]
     assert found.count("optimal") >= count // 12
 

@@ -127,7 +127,7 @@ RULES = ["expected_cost", "mse(g)", "mae(g)", "size"]
 @pytest.mark.parametrize("loss", ["mse", "mae"])
 def test_the_optimum_is_that_of_brute_force(loss: str, rule: str) -> None:
     met = 0
-    for seed in range(scaled(200)):
+    for seed in range(scaled(200, part=0.5)):
         case = light(f"{loss} {rule} {seed}")
         rng = random.Random(f"bound {loss} {rule} {seed}")
         group = {row for row in case.everyone if not case.columns[0][row]}

@@ -59,8 +59,8 @@ def round_trip(one: Case, folder: Path, name: str, to: str) -> str:
     ("name", "to"), [(n, to) for n, tos in FORMATS.items() for to in tos if n not in STYLES]
 )
 def test_the_best_of_a_file_is_that_of_brute_force(name: str, to: str, tmp_path: Path) -> None:
-    """The nightly tests try 300 of each format and solver, by day 6."""
-    count = scaled(300) // 5 if scaled(300) < 300 else 300
+    """The nightly tests try 300 of each format and solver, by day 3."""
+    count = scaled(300) // 10 if scaled(300) < 300 else 300
     found = Counter(
         round_trip(case(KINDS[seed % 3], f"program {seed}"), tmp_path, name, to)
         for seed in range(count)

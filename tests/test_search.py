@@ -198,7 +198,7 @@ def test_it_looks_ahead_as_soon_as_growth_does(
         f"data frame target {targets}: number drop {'z' if targets == 'y' else 'x3'}"
         f" tree depth <= {depth} minimize {objective}"
     )
-    for seed in range(2):
+    for seed in range(scaled(2)):
         core = normalize(parse(text).analyse(frame=exclusive(250, seed, 0.1 * seed)).rows)
         grown = back_end("greedy").solve(core, Limits(), None, None)
         limits = Limits(steps=5 if objective == "mae" else 1, proves=proves)
