@@ -104,6 +104,10 @@ def test_check_tells_them_and_that_no_tree_can_satisfy_the_rules(tmp_path: Path)
     ]
     told = json.loads(check(said, "--json"))
     assert told["inseparable"] == {"rows": 3, "errors": 1, "mse": None}
+    plan = CliRunner().invoke(app, ["plan", str(spec)])
+    assert plan.stdout.splitlines()[-1] == check(said).splitlines()[-1]
+    plan = CliRunner().invoke(app, ["plan", str(spec), "--json"])
+    assert json.loads(plan.stdout)["inseparable"] == told["inseparable"]
     for rules in ("rule a: uses(x) rule b: not uses(x)", "rule a: forall path: cost <= -1"):
         assert "but no tree can satisfy the rules" in check(said + rules)
         assert "no mistakes found" not in check(said + rules)

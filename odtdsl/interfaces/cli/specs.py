@@ -37,7 +37,7 @@ class Check(OnSpec):
 
         Exits with 0 if there is no mistake; that no back end can solve it is a warning.
         """
-        from odtdsl.base.numbers import as_number, counted
+        from odtdsl.base.numbers import counted
         from odtdsl.compiler.bounds import plainly_refuted
         from odtdsl.compiler.inseparable import inseparable
         from odtdsl.driver.choice import choose, refused
@@ -62,13 +62,7 @@ class Check(OnSpec):
         if self.as_json:
             warnings = [to_json(d) for d in (*analysis.warnings, *notes)]
             found: dict[str, Any] = {"status": "ok", "diagnostics": warnings}
-            if mixed is not None:
-                found["inseparable"] = {
-                    "rows": mixed.rows,
-                    "errors": as_number(mixed.errors),
-                    "mse": as_number(mixed.mse),
-                }
-            print_json(found)
+            print_json(found | _mixed_json(mixed))
             return OK
         warn((*analysis.warnings, *notes))
         rows, problem = analysis.rows, analysis.problem
@@ -97,6 +91,15 @@ def _mixed(found: Inseparable) -> str:
     if found.errors is not None:
         return f"{said}: no model has fewer errors than {shown(found.errors)}"
     return said if found.mse is None else f"{said}: no model has an mse below {found.mse:.6g}"
+
+
+def _mixed_json(found: Inseparable | None) -> dict[str, Any]:
+    from odtdsl.base.numbers import as_number
+
+    if found is None:
+        return {}
+    least = {"errors": as_number(found.errors), "mse": as_number(found.mse)}
+    return {"inseparable": {"rows": found.rows, **least}}
 
 
 def _solver(wish: str) -> str:
@@ -145,6 +148,7 @@ class Plan(OnSpec):
     def run(self) -> int:
         """Print which back end would run, in which steps, and what the others do not support."""
         from odtdsl.base.back_ends import variant
+        from odtdsl.compiler.inseparable import inseparable
         from odtdsl.driver import pipeline
         from odtdsl.insight.proofs.commands import certifiable
         from odtdsl.insight.proofs.covered import uncovered, uncovered_lists
@@ -154,15 +158,18 @@ class Plan(OnSpec):
         analysis = self.problem().analysis()
         asked = variant(self.options)
         planned = pipeline.plan(analysis, backend=self.using, variant=asked)
+        mixed = inseparable(planned.core, analysis.rows)
         if self.as_json:
             told = {
                 "uncovered": list(uncovered(planned.core)),
                 "uncovered_lists": list(uncovered_lists(planned.core)),
             }
-            print_json({**_plan_json(planned), **told})
+            print_json({**_plan_json(planned), **told, **_mixed_json(mixed)})
         else:
             print_lines(console.planned(planned))
             print_lines(("", certifiable(analysis)))
+            if mixed is not None:
+                click.echo(_mixed(mixed))
             if self.dump:
                 click.echo("\n" + dump_core(planned.core))
         return OK if planned.choice.name is not None else WRONG
