@@ -96,7 +96,7 @@ def test_what_calls_return_is_printed_for_people() -> None:
     assert str(audit) in str(result)
     assert "forall leaf: size >= 2" in str(audit)
     shown = str(result.test)
-    assert shown.startswith("test: 0 errors on 12 rows, accuracy 100.00%")
+    assert shown.startswith("here: 0 errors on 12 rows, accuracy 100.00%")
     assert "always predicting no: 6 errors" in shown
     assert "forall leaf: size >= 2" in shown
     (doubt,) = odtdsl.check(text, frame=rows)

@@ -169,14 +169,14 @@ def audit_text(audit: Audit) -> str:
 
 
 def test_text(test: TestScore) -> str:
-    """How a model does on other rows, and every rule there."""
-    lines = [test_line(test)]
+    """How a model does on rows that may be any, also those of training, and every rule there."""
+    lines = [score_line(test, "here")]
     if test.baseline is not None:
         lines.append(f"{constant_name(test.baseline)}: {_figures(test.baseline)}")
     if test.outputs is not None:
         lines.append(_outputs_line(test.outputs))
     if test.audit is not None and test.audit.lines:
-        lines += ["", *audited_test(test.audit)]
+        lines += ["", *audited_test(test.audit, "row")]
     return "\n".join(lines)
 
 
