@@ -8,7 +8,7 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from odtdsl.predictors.leaves import LeafPart
 from odtdsl.presentation.report.targets import ReportPart
 from odtdsl.problem.ir.targets import ProblemPart
 
+Odt = Callable[..., subprocess.CompletedProcess[str]]
 RUN = [sys.executable, str(Path(__file__).parent / "toy_task.py")]
 DATA = "x,z,placebo,drug\n1,0,1,0\n2,1,1,2\n3,0,2,0\n4,1,0,4\n5,0,0,3\n6,1,3,1\n"
 SPEC = """data "rows.csv"
@@ -32,10 +33,24 @@ rule good: picked_reward >= 15
 """
 
 
-def odt(*arguments: str, cwd: Path, text: str | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*RUN, *arguments], cwd=cwd, input=text, capture_output=True, text=True, check=False
-    )
+@pytest.fixture(scope="module")
+def runner() -> Iterator[subprocess.Popen[str]]:
+    """A process that knows the toy and runs command after command."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(RUN, stdin=pipe, stdout=pipe, text=True) as process:
+        yield process
+
+
+@pytest.fixture
+def odt(runner: subprocess.Popen[str]) -> Odt:
+    def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+        assert runner.stdin is not None
+        assert runner.stdout is not None
+        print(json.dumps([str(cwd), words]), file=runner.stdin, flush=True)
+        status, out, err = json.loads(runner.stdout.readline())
+        return subprocess.CompletedProcess(words, status, out, err)
+
+    return run
 
 
 @pytest.fixture
@@ -87,7 +102,7 @@ def test_no_floor_asks_for_a_kind_of_target() -> None:
 # ---- a toy
 
 
-def test_a_toy_task_works_from_check_to_report(folder: Path) -> None:
+def test_a_toy_task_works_from_check_to_report(folder: Path, odt: Odt) -> None:
     done = odt("check", "spec.odt", cwd=folder)
     assert done.returncode == 0, done.stderr
 
@@ -112,7 +127,7 @@ def test_a_toy_task_works_from_check_to_report(folder: Path) -> None:
         assert said in page, said
 
 
-def test_the_audit_finds_a_toy_that_is_wrong(folder: Path) -> None:
+def test_the_audit_finds_a_toy_that_is_wrong(folder: Path, odt: Odt) -> None:
     assert odt("solve", "spec.odt", "--out", "tree.json", cwd=folder).returncode == 0
     path = folder / "tree.json"
     tree = json.loads(path.read_text(encoding="utf-8"))
@@ -135,7 +150,7 @@ def _leaves(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from _leaves(node["right"])
 
 
-def test_messages_speak_of_the_toy(folder: Path) -> None:
+def test_messages_speak_of_the_toy(folder: Path, odt: Odt) -> None:
     (folder / "bad.odt").write_text(
         SPEC.replace("maximize picked_reward", "minimize errors"), encoding="utf-8"
     )
@@ -144,7 +159,7 @@ def test_messages_speak_of_the_toy(folder: Path) -> None:
     assert "for a pick use `picked_reward`" in said
 
 
-def test_test_rows_of_a_toy_have_its_measure(folder: Path) -> None:
+def test_test_rows_of_a_toy_have_its_measure(folder: Path, odt: Odt) -> None:
     spec = SPEC.replace('"rows.csv"', '"rows.csv", test "rows.csv"')
     (folder / "spec.odt").write_text(spec, encoding="utf-8")
     done = odt("solve", "spec.odt", cwd=folder)
@@ -152,7 +167,7 @@ def test_test_rows_of_a_toy_have_its_measure(folder: Path) -> None:
     assert "always predicting drug: mean reward" in done.stdout
 
 
-def test_a_toy_has_no_errors_to_be_near_by(folder: Path) -> None:
+def test_a_toy_has_no_errors_to_be_near_by(folder: Path, odt: Odt) -> None:
     """Though every row loses as much by the second choice as by the first."""
     (folder / "rows.csv").write_text("x,a,b\n1,1,0\n2,1,0\n3,1,0\n", encoding="utf-8")
     spec = 'data "rows.csv" target a, b: pick tree depth <= 1 maximize picked_reward'
@@ -162,7 +177,7 @@ def test_a_toy_has_no_errors_to_be_near_by(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_conflict_of_a_toy_is_explained(folder: Path) -> None:
+def test_a_conflict_of_a_toy_is_explained(folder: Path, odt: Odt) -> None:
     (folder / "spec.odt").write_text(SPEC.replace(">= 15", ">= 16"), encoding="utf-8")
     said = odt("explain", "spec.odt", cwd=folder)
     assert "no tree satisfies `good`" in said.stdout + said.stderr
@@ -181,7 +196,14 @@ def test_back_ends_prove_the_best_reward_of_a_toy(tmp_path: Path) -> None:
             asked.append(columns)
     spec = "target a, b, c: pick\ntree depth <= 2\nmaximize picked_reward"
     text = json.dumps([[spec, one] for one in asked])
-    done = odt("values", *back_ends, cwd=tmp_path, text=text)
+    done = subprocess.run(
+        [*RUN, "values", *back_ends],
+        cwd=tmp_path,
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     pairs = itertools.product(asked, back_ends)
     for (columns, by), found in zip(pairs, json.loads(done.stdout), strict=True):
