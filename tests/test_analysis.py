@@ -121,6 +121,7 @@ def test_a_policy_of_one_column_leaves_the_others_alone() -> None:
     dropped = understood(HEAD + 'drop sex\nmissing drop\ngroup f = sex = "f"\n' + TREE)
     assert dropped.rows.n_rows == 4
     assert codes(HEAD + "missing {y} left\nmissing branch\n" + TREE) == ["N111"]
+    assert codes(HEAD + "missing brnch\n" + TREE).count("N111") == 1
 
 
 def test_a_target_or_weight_is_never_missing() -> None:

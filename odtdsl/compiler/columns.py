@@ -336,8 +336,10 @@ class Columns:
         """The policies of columns that a `missing` statement names, features or not."""
         named: dict[str, MissingPolicy] = {}
         for statement in self.statements.missing:
+            if statement.columns is None:
+                continue  # its policy is told by `default_missing`
             policy = self._policy(statement)
-            for column in statement.columns or ():
+            for column in statement.columns:
                 name = column.name
                 if name in named:
                     self.reporter.error(
