@@ -20,6 +20,7 @@ from runners.python import by_python
 from runners.sql import by_sql
 from scale import scaled
 
+import odtdsl
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.datasets.dataset import ColumnType
 from odtdsl.predictors.diagram import Diagram
@@ -391,8 +392,23 @@ def test_usual_numbers_stay_readable() -> None:
         "1.0E22",
         "1.0E-7",
     ]
-    assert number(0.1 + 0.2) == "(1351079888211149.0E0 / 4503599627370496.0E0)"
-    assert math.isclose(eval(number(1e-300)), 1e-300, rel_tol=0)
+    quotient, _, comment = number(0.1 + 0.2).partition(" /* ")
+    assert quotient == "(1351079888211149.0E0 / 4503599627370496.0E0)"
+    assert comment == "0.30000000000000004 */"
+    assert math.isclose(eval(number(1e-300).partition(" /* ")[0]), 1e-300, rel_tol=0)
+
+
+def test_sql_names_the_columns_that_make_a_prediction_null() -> None:
+    solved = odtdsl.solve(
+        'data frame target y feature a: ordered {"I", "II"} tree depth <= 2 minimize errors',
+        frame={"a": ["I", "I", "II", "II"], "b": [1, 2, 1, 2], "y": ["u", "u", "u", "v"]},
+    )
+    assert solved.tree is not None
+    text = solved.tree.export("sql")
+    assert isinstance(text, str)
+    head = [line for line in text.splitlines() if line.startswith("--")]
+    assert head[-1] == "-- An unknown value of a makes the prediction NULL."
+    assert "hyperplane" not in "".join(head)
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,9 +87,11 @@ class _Writer:
             yield f"--   {printable(column.name)}: {what}"
         for column in plan.literal:
             yield f"-- In {printable(column.name)} numbers must be written as the levels are."
-        if plan.refusing:
-            yield "-- The prediction is NULL for unknown values of an ordered column, and for"
-            yield "-- missing values of a column that a hyperplane weighs."
+        for column in plan.refusing:
+            if column.ordered:
+                yield f"-- An unknown value of {printable(column.name)} makes the prediction NULL."
+            if column.weighed:
+                yield f"-- A missing value of {printable(column.name)} makes the prediction NULL."
 
     def said(self, leaf: int, target: int) -> str:
         found = self.plan.leaves[leaf]
@@ -226,8 +228,8 @@ def number(value: float) -> str:
     SQL has no promise that decimals are read to the nearest float64: SQLite computes digits
     times a power of ten, in 53, 64 or 106 bits depending on its version and the machine. A
     decimal is written where all of these give the number; elsewhere it is a whole number over
-    (or times) powers of two, each step of which is exact. The exponent makes it a float in
-    standard SQL.
+    (or times) powers of two, each step of which is exact, and the decimal is a comment for
+    readers. The exponent makes it a float in standard SQL.
     """
     decimal = number_text(value)
     if value == 0 or _safe(value, decimal):
@@ -243,7 +245,7 @@ def number(value: float) -> str:
     while denominator > STEP:
         steps, denominator = steps + 1, denominator // STEP
     factors = [f"{STEP}.0E0"] * steps + [f"{denominator}.0E0"] * (denominator > 1)
-    return f"({f' {operator} '.join([f'{sign}{numerator}.0E0', *factors])})"
+    return f"({f' {operator} '.join([f'{sign}{numerator}.0E0', *factors])}) /* {decimal} */"
 
 
 def _safe(value: float, decimal: str) -> bool:
