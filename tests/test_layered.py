@@ -463,6 +463,47 @@ def test_trees_that_lose_few_rows_are_bounded() -> None:
     assert sum(seen.values()) > 800 * SCALE
 
 
+# Rows, features, and ranks of these, where each of three layers is asked for all pairs of cuts.
+CHAIN_SIZES = (
+    (12, 3, 12),
+    (14, 18, 3),
+    (18, 9, 4),
+    (18, 20, 2),
+    (70, 3, 7),
+    (150, 2, 8),
+    (230, 2, 8),
+)
+
+
+def test_chains_that_lose_nothing_are_told() -> None:
+    """Of three and four layers, where what ends is of any labels, planted but for at most a row."""
+    seen: Counter[tuple[Any, ...]] = Counter()
+    for seed in range(scaled(700, least=140)):
+        rng = np.random.default_rng(seed)
+        shape = ((1, 1, 1), (1, 1, 1, 1), (1, 1, 2))[seed % 3]
+        rows, features, most = CHAIN_SIZES[seed // 3 % len(CHAIN_SIZES)]
+        distinct = rng.integers(2, most + 1, features).astype(np.uint32)
+        ranks = np.array([rng.integers(0, n, rows) for n in distinct], dtype=np.uint32)
+        allowed = [None if rng.random() < 0.6 else rng.random(n) < 0.7 for n in distinct]
+        right = np.zeros(rows, bool)
+        for f in rng.integers(0, features, sum(shape)):  # from the last test up
+            side = (ranks[f] > rng.integers(0, distinct[f])) ^ bool(rng.integers(0, 2))
+            right = np.where(side, bool(rng.integers(0, 2)), right)
+        right[: rng.integers(0, 2)] ^= True
+        losses = 1 - np.eye(2, dtype=np.int64)[right.astype(int)]
+        if rng.random() < 0.5:
+            losses *= rng.choice([0, 1, 1, 1, 2, 5], (rows, 1))
+        least = Shapes(ranks, losses, allowed).trees(shape)
+        table = _engine.RankTable(ranks, distinct, allowed)
+        for below in (1, 2):
+            search = _engine.Layered(table, losses)
+            found = search.solve(list(shape), below, NO_LIMITS, bound_only=True)
+            assert found.bound == min(least, below), (seed, shape, below)
+        seen[shape, least > 0] += losses.sum(axis=0).min() > 0
+    assert len(seen) == 6, seen
+    assert min(seen.values()) > 20 * SCALE, seen
+
+
 def test_many_features_of_few_cuts_lose_as_little_as_all_of_them() -> None:
     """Cuts of several vectors, of which a node looks at those that part its rows."""
     seen: Counter[tuple[int, ...]] = Counter()

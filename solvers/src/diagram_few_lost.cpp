@@ -380,6 +380,68 @@ struct FewSearch {
     return any;
   }
 
+  // Of some sets the least ones, that contain no other.
+  ODT_FEW_TARGET static void keep_least(std::vector<FewLost::Bits>& sets) {
+    std::sort(sets.begin(), sets.end(), [](const FewLost::Bits& a, const FewLost::Bits& b) {
+      const int of_a = count_few(a), of_b = count_few(b);
+      return of_a != of_b ? of_a < of_b : a < b;
+    });
+    std::size_t kept = 0;
+    for (const FewLost::Bits& one : sets) {
+      bool contains = false;
+      for (std::size_t i = 0; i < kept && !contains; ++i)
+        contains = _mm256_testc_si256(load_few(one), load_few(sets[i])) != 0;
+      if (!contains) sets[kept++] = one;
+    }
+    sets.resize(kept);
+  }
+
+  // The rows of a label that lie beyond a side which ends with it and loses nothing.
+  ODT_FEW_TARGET std::vector<FewLost::Bits> least_beyond(int label) {
+    list_sides(label, 0);
+    const auto& beyond = of_label[label].beyond;
+    std::vector<FewLost::Bits> least(beyond.begin(), beyond.begin() + sides());
+    keep_least(least);
+    return least;
+  }
+
+  ODT_FEW_TARGET void list_rests(std::vector<FewLost::Bits>& found) {
+    add_all();
+    for (int label = 0; label < 2; ++label)
+      for (FewLost::Bits rest : least_beyond(label)) {
+        for (std::size_t w = 0; w < FewLost::kWords; ++w)
+          rest[w] |= rows[w] & ~of_label[label].rows[w];
+        found.push_back(rest);
+      }
+    keep_least(found);
+  }
+
+  // What ends is twice of one label, and so is a side of the last cut: three sides that have no
+  // row of it beyond all. Or it is of one label first and then of the other one, for which only the
+  // rows beyond the first side count.
+  ODT_FEW_TARGET bool chain_of_three() {
+    add_all();
+    const std::vector<FewLost::Bits> beyond[] = {least_beyond(0), least_beyond(1)};
+    for (const auto& of : beyond)
+      for (std::size_t i = 0; i < of.size(); ++i)
+        for (std::size_t j = i; j < of.size(); ++j) {
+          const __m256i two = _mm256_and_si256(load_few(of[i]), load_few(of[j]));
+          for (std::size_t k = j; k < of.size(); ++k)
+            if (_mm256_testz_si256(two, load_few(of[k]))) return true;
+        }
+    for (int label = 0; label < 2; ++label)
+      for (const FewLost::Bits& left : beyond[label]) {
+        for (__m256i& lanes : furthest[label][0]) lanes = _mm256_setzero_si256();
+        for (std::size_t w = 0; w < FewLost::kWords; ++w)
+          for (std::uint64_t bits = left[w]; bits; bits &= bits - 1, ++looked)
+            add_to(64 * w + static_cast<std::size_t>(__builtin_ctzll(bits)), label);
+        list_sides(1 - label, 0);
+        looked += sides();
+        if (match_sides(1 - label, 0)) return true;
+      }
+    return false;
+  }
+
   // Whether these rows and others may lose nothing where a side of a cut of each ends, and one cut
   // parts what is left of both.
   ODT_FEW_TARGET bool meets(FewSearch& others) {
@@ -481,6 +543,27 @@ Loss FewLost::chain(const std::uint64_t* bits, std::size_t words, Loss budget,
   });
 }
 
+bool FewLost::chain_of_three(const std::uint64_t* bits, std::size_t words,
+                             std::uint64_t& looked) const {
+  const auto ask = [&](auto most, auto blocks) {
+    FewSearch<most, blocks> search{*this, asked(bits, words)};
+    const bool may = search.chain_of_three();
+    looked += search.looked;
+    return static_cast<int>(may);
+  };
+  return ask_few_blocks<0>(blocks_, ask) != 0;
+}
+
+std::vector<FewLost::Bits> FewLost::rests(const std::uint64_t* bits, std::size_t words) const {
+  std::vector<Bits> found;
+  ask_few_blocks<0>(blocks_, [&](auto most, auto blocks) {
+    FewSearch<most, blocks> search{*this, asked(bits, words)};
+    search.list_rests(found);
+    return 0;
+  });
+  return found;
+}
+
 bool FewLost::may_meet(const std::uint64_t* bits, const std::uint64_t* others,
                        std::size_t words) const {
   const auto ask = [&](auto, auto blocks) {
@@ -497,6 +580,10 @@ bool FewLost::may_meet(const std::uint64_t* bits, const std::uint64_t* others,
 Loss FewLost::stump(const std::uint64_t*, std::size_t, Loss) const { return 0; }
 Loss FewLost::pair(const std::uint64_t*, std::size_t, Loss, std::uint64_t&) const { return 0; }
 Loss FewLost::chain(const std::uint64_t*, std::size_t, Loss, std::uint64_t&) const { return 0; }
+bool FewLost::chain_of_three(const std::uint64_t*, std::size_t, std::uint64_t&) const {
+  return true;
+}
+std::vector<FewLost::Bits> FewLost::rests(const std::uint64_t*, std::size_t) const { return {}; }
 bool FewLost::may_meet(const std::uint64_t*, const std::uint64_t*, std::size_t) const {
   return true;
 }

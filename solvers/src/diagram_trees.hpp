@@ -235,7 +235,8 @@ class ShapeTrees {
   Loss trees(std::size_t i, const Set& s, Loss budget) {
     const bool pairs = table_.pairs.works(), few = table_.few.takes(budget) && !pairs_of_one_,
                quick = last(i) && (few || pairs || table_.lanes.works()),
-               two = i + 2 == shape_.size(), soon = two && few && narrows(i);
+               two = i + 2 == shape_.size(), soon = two && few && narrows(i),
+               three = few && budget == 0 && i + 3 == shape_.size() && narrows(i) && narrows(i + 1);
     if (!quick) {
       const auto e = soon ? last_.find(s) : known_[i]->find(s);
       if (e.loss >= 0 && (e.exact || e.loss > budget)) return e.loss;
@@ -253,6 +254,7 @@ class ShapeTrees {
     const Loss found =
         soon           ? table_.few.chain(s.word, W, budget, few_looked_)
         : two && few   ? table_.few.pair(s.word, W, budget, few_looked_)
+        : three        ? Loss{!table_.few.chain_of_three(s.word, W, few_looked_)}
         : two && pairs ? pairs_.pair(table_.pairs, s.word, W, narrows(i), budget)
         : two && !narrows(i) && table_.lanes.has_pairs()
             ? table_.lanes.pair(s.word, W, budget, stumps_)
@@ -273,6 +275,20 @@ class ShapeTrees {
     const auto ends = [&](const Set& all) { return table_.few.stump(all.word, W, 0) == 0; };
     return i + 2 != shape_.size() || !narrows(i) || !table_.few.takes(0) || ends(s) ||
            ends(others) || table_.few.may_meet(s.word, others.word, W);
+  }
+
+  // What a cut of which one side ends may lead on of these rows, so that nothing is lost; or one
+  // such set.
+  std::vector<Set> rests(std::size_t i, const Set& s, bool one) {
+    std::vector<Set> found;
+    for (const FewLost::Bits& left : table_.few.rests(s.word, W)) {
+      Set rest;
+      std::copy_n(left.begin(), std::min<std::size_t>(W, left.size()), rest.word);
+      if (trees(i + 1, rest, 0) > 0) continue;
+      found.push_back(rest);
+      if (one) break;
+    }
+    return found;
   }
 
   // What the rows lose at least with one cut: exact where it is at most `budget`, and where there
@@ -306,6 +322,7 @@ class ShapeTrees {
 
   // One arc ends, the other leads on.
   Loss chain(std::size_t i, const Set& s, const Held& h, Loss best) {
+    if (best == 1 && table_.few.takes(0) && !pairs_of_one_) return rests(i, s, true).empty();
     const Loss further = !table_.few.takes(best - 1) ? kFurther
                          : shape_.back() > 1         ? kFewFurther
                                                      : 0;  // the last two layers are told soon

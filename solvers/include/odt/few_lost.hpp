@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "odt/diagrams.hpp"
@@ -37,8 +38,17 @@ class FewLost {
   Loss chain(const std::uint64_t* bits, std::size_t words, Loss budget,
              std::uint64_t& looked) const;
 
+  // Whether they may lose nothing with a cut more above such two, of which one side ends as well.
+  // Only if `takes(0)`, as all below.
+  bool chain_of_three(const std::uint64_t* bits, std::size_t words, std::uint64_t& looked) const;
+
+  // What is left of them where one side of a cut ends and loses nothing: the least first, without
+  // what contains another one. The cuts below tell of the others as much.
+  using Bits = std::array<std::uint64_t, 4>;
+  std::vector<Bits> rests(const std::uint64_t* bits, std::size_t words) const;
+
   // Whether rows of two nodes may lose nothing where one side of each ends, and the others have a
-  // cut together. Not of a node whose sides both end. Only if `takes(0)`.
+  // cut together. Not of a node whose sides both end.
   bool may_meet(const std::uint64_t* bits, const std::uint64_t* others, std::size_t words) const;
 
  private:
@@ -46,9 +56,7 @@ class FewLost {
   friend struct FewSearch;
 
   static constexpr Loss kMost = 3;
-  static constexpr std::size_t kRows = 256, kWords = kRows / 64, kLanes = 16;
-  using Bits = std::array<std::uint64_t, kWords>;
-
+  static constexpr std::size_t kRows = 256, kWords = std::tuple_size_v<Bits>, kLanes = 16;
   // What a row is among those of each label, of 16 features: how many cuts are before it, from 1,
   // and 255 less these, so that the last and the first row both have the most. The second label has
   // the two the other way round. Nothing, where the row is of the other label.
