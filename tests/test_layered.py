@@ -614,22 +614,23 @@ def test_rows_that_only_one_node_has_room_for_go_there() -> None:
 
 def test_a_node_may_end_on_both_sides_beside_one_that_leads_on() -> None:
     """Then the last node has the rows of the other one alone. Again a diagram is planted."""
-    every = np.array(list(product((0, 1), repeat=6)), dtype=np.uint32).T
-    a, b, c, d, e, f = every
-    lost = 1 - np.eye(2, dtype=np.int64)[np.where(np.where(a, b, 1 - c), d, e | f)]
+    every = np.array(list(product((0, 1), repeat=7)), dtype=np.uint32).T
+    a, b, c, d, e, f, g = every
     for seed in range(scaled(60, least=20)):
         rng = np.random.default_rng(seed)
-        some = rng.permutation(64)[: rng.integers(40, 65)]
+        shape, then = (((1, 2, 2, 1), e | f), ((1, 2, 2, 1, 1), e | (f & g)))[seed % 2]
+        lost = 1 - np.eye(2, dtype=np.int64)[np.where(np.where(a, b, 1 - c), d, then)]
+        some = rng.permutation(128)[: rng.integers(60, 129)]
         for below in (1, 2, 1000):
-            found = engine_of(every[:, some], lost[some]).solve((1, 2, 2, 1), below, NO_LIMITS)
+            found = engine_of(every[:, some], lost[some]).solve(shape, below, NO_LIMITS)
             assert (found.complete, found.value) == (True, 0), (seed, below)
 
 
 def test_nodes_that_lose_nothing_meet_in_one_below() -> None:
-    """The last layer has one node, that before it two, which end a side of one label or of both.
+    """Two nodes end a side each, of one label or of both; the layers below have one node each.
     A diagram that loses nothing is planted: it, or another one, is found."""
-    seen: Counter[bool] = Counter()
-    for seed in range(scaled(150, least=60)):
+    seen: Counter[tuple[Any, ...]] = Counter()
+    for seed in range(scaled(200, least=80)):
         rng = np.random.default_rng(seed)
         rows, features = int(rng.choice([120, 240])), int(rng.choice([3, 18]))
         ranks = rng.integers(0, 12, (features, rows)).astype(np.uint32)
@@ -648,13 +649,17 @@ def test_nodes_that_lose_nothing_meet_in_one_below() -> None:
             ends, leads = sides(one | other)
             right |= ends & (label == 1)
             met |= leads
+        shape = (1, 2, 2, 1) if rng.random() < 0.5 else (1, 2, 2, 1, 1)
+        if len(shape) > 4:
+            ends, met = sides(met)
+            right |= ends & bool(rng.integers(0, 2))
         right |= sides(met)[0]
         if not all(rows.any() for rows in parted):
             continue
         losses = 1 - np.eye(2, dtype=np.int64)[right.astype(int)]
         for below in (1, 2):
-            found = engine_of(ranks, losses).solve((1, 2, 2, 1), below, NO_LIMITS)
+            found = engine_of(ranks, losses).solve(shape, below, NO_LIMITS)
             assert found.complete, (seed, below)
             assert found.value == 0, (seed, below)
-        seen[bool(labels[0] == labels[1])] += 1
+        seen[bool(labels[0] == labels[1]), shape] += 1
     assert min(seen.values()) > 10 * SCALE

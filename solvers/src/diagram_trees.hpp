@@ -269,12 +269,17 @@ class ShapeTrees {
     return found;
   }
 
-  // Whether the rows of both nodes of a layer may lose nothing, where the last layer has one node.
+  // Whether the rows of both nodes of a layer may lose nothing, where the next layer has one node.
   // What one cut tells leads nowhere, and leaves that node to the other one.
-  bool may_meet(std::size_t i, const Set& s, const Set& others) const {
+  bool may_meet(std::size_t i, const Set& s, const Set& others) {
     const auto ends = [&](const Set& all) { return table_.few.stump(all.word, W, 0) == 0; };
-    return i + 2 != shape_.size() || !narrows(i) || !table_.few.takes(0) || ends(s) ||
-           ends(others) || table_.few.may_meet(s.word, others.word, W);
+    if (last(i) || !narrows(i) || !table_.few.takes(0) || ends(s) || ends(others)) return true;
+    if (i + 2 == shape_.size()) return table_.few.may_meet(s.word, others.word, W);
+    const std::vector<Set> here = rests(i, s, false), there = rests(i, others, false);
+    for (const Set& a : here)
+      for (const Set& b : there)
+        if (trees(i + 1, a | b, 0) == 0) return true;
+    return false;
   }
 
   // What a cut of which one side ends may lead on of these rows, so that nothing is lost; or one
