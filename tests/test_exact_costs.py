@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from fractions import Fraction
 from typing import Any
 from unittest.mock import patch
 
@@ -42,12 +43,25 @@ def value(text: str, frame: dict[str, list[Any]], using: str) -> Any:
     return result.objective
 
 
+LOST_BY_HIGHS = 81
+"""Of this seed HiGHS up to 1.14.0 calls a tree optimal that is not: `docs/explanation/milp.md`."""
+
+
 def differences(count: int) -> int:
-    return sum(value(*drawn(seed), "exact") != value(*drawn(seed), "milp") for seed in range(count))
+    return sum(
+        value(*drawn(seed), "exact") != value(*drawn(seed), "milp")
+        for seed in range(count)
+        if seed != LOST_BY_HIGHS
+    )
 
 
 def test_the_optimum_is_that_of_milp() -> None:
     assert differences(scaled(60)) == 0
+
+
+def test_what_highs_loses_is_no_better() -> None:
+    text, frame = drawn(LOST_BY_HIGHS)
+    assert value(text, frame, "exact") == Fraction(181, 1000) <= value(text, frame, "milp")
 
 
 def test_a_column_of_two_tests_must_be_remembered() -> None:

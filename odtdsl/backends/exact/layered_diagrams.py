@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from heapq import heapify, heappop, heappush
@@ -173,7 +174,8 @@ class Layered:
         running: dict[Future[engine.LayeredAnswer | None], Turn | None] = {}
         over = Event()
         wandered = better = False
-        with ThreadPoolExecutor(most) as threads:
+        with ThreadPoolExecutor(most) as threads, ExitStack() as at_end:
+            at_end.callback(over.set)  # nobody waits for moves
             while todo or any(running.values()):
                 # a short search ends before it looks, and there may be thousands
                 if self._over(deadline, spent):
@@ -203,7 +205,6 @@ class Layered:
                         number += 2 if self._few() else 1
                         if number < len(EFFORTS):
                             heappush(todo, (number, (self.bounds[shape],), shape))
-            over.set()
         self._hear()
         return self._least()
 
