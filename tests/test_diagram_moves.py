@@ -84,23 +84,6 @@ def test_moves_tell_true_values_and_mostly_find_the_best() -> None:
     assert seen["best"] > 0.85 * seen.total(), seen
 
 
-def test_annealing_tells_true_values_and_finds_nearly_every_best() -> None:
-    """After 550 moves without gain: the judge compares each value that it is told."""
-    found = some = 0
-    for seed in range(scaled(100)):
-        rng = random.Random(f"annealing {seed}")
-        price = rng.choice(PRICES)
-        core = core_of(rng, 8, rng.choice(WIDTHS), price)
-        trees = moved(core, None, patience=900)
-        (outcome,) = trees.answer(0).stages
-        best = best_priced(core, price)
-        assert outcome.value is not None
-        assert outcome.value >= best, seed
-        found += outcome.value == best
-        some += 1
-    assert found > 0.95 * some, (found, some)
-
-
 def test_moves_break_no_rule_and_lose_no_start() -> None:
     met = better = 0
     for seed in range(scaled(60)):

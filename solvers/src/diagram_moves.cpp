@@ -447,29 +447,6 @@ Loss DiagramMoves::slack(std::uint64_t idle, Loss best) {
   return static_cast<Loss>(dice_.real() * 3 * static_cast<double>(step));
 }
 
-// Where the search stands is the best of a cooling, which takes longer each time.
-void DiagramMoves::begin_anew() {
-  constexpr std::uint64_t kFirst = 100'000, kLongest = 1'000'000;
-  if (!annealing_)
-    annealing_ = std::make_unique<DiagramAnnealing>(p_, widths_, price_, dice_, control_);
-  layers_ =
-      annealing_->cool(0.3 + 0.3 * dice_.real(), std::min(kLongest, kFirst * ++coolings_));
-  measure();
-  settle();
-  fill();
-  settle();
-  tidy();
-  measure();
-  const Loss value = worth();
-  if (value < best_ && judge_(value, layers_)) best_ = value;
-}
-
-// Moves alone have the first half of the time, if there is a limit.
-bool DiagramMoves::late() const {
-  const double limit = control_.options().time_limit;
-  return limit <= 0 || control_.seconds() > limit / 2;
-}
-
 void DiagramMoves::run(const Layers& start, Loss upper, std::uint64_t patience) {
   layers_ = start.empty() ? Layers{{LayeredNode{0, 0, ~0, ~0}}} : start;
   measure();
@@ -480,42 +457,15 @@ void DiagramMoves::run(const Layers& start, Loss upper, std::uint64_t patience) 
   fill();
   settle();
   if (consider(given, best)) best = worth();
-  // A rule would forbid most of what cooling finds.
-  const bool cools = !picky_ && DiagramAnnealing::takes(p_);
-  Layers kept = layers_, top = layers_;
-  Loss value_of_top = best;
-  std::uint64_t idle = 0, all_idle = 0;  // since something better here, and anywhere
-  std::uint64_t until = kSettled + kReturn;
-  bool anew = false;
-  while (patience == 0 || all_idle < patience) {
-    if (cools && idle >= until && (idle - until) % kReturn == 0 && late()) {  // by turns from elsewhere, and from the best by worse ones
-      if (best <= value_of_top) {
-        top = kept;
-        value_of_top = best;
-      }
-      anew = !anew;
-      const Loss before = best_;
-      if (anew) {
-        begin_anew();
-      } else {
-        layers_ = top;
-        measure();
-      }
-      if (best_ < before) all_idle = 0;
-      best = worth();
-      kept = layers_;
-      idle = anew ? 0 : kSettled;
-      until = anew ? kSettled : kSettled + kReturn;
-    }
+  Layers kept = layers_;
+  for (std::uint64_t idle = 0; patience == 0 || idle < patience;) {
     const Layers before = layers_;
-    const Loss least = best_;
     ++moves_;
     kick();
     tidy();
     measure();
     const bool moved = consider(before, best + slack(idle, best));
     const Loss value = moved ? worth() : kInfinite;
-    all_idle = best_ < least || (value < best && coolings_ == 0) ? 0 : all_idle + 1;
     idle = value < best ? 0 : idle + 1;
     if (value <= best) {
       best = value;

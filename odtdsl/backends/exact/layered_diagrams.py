@@ -61,7 +61,7 @@ NEWS = 0.05
 EASY = 1.0
 """Seconds after which better diagrams are looked for, as each closes shapes."""
 
-WANDERING = 0.1
+WANDERING = 0.05
 """Of the time that is left then, what that takes."""
 
 UNLIMITED = 200_000_000_000

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "odt/control.hpp"
-#include "odt/diagram_annealing.hpp"
 #include "odt/diagrams.hpp"
 #include "odt/dice.hpp"
 
@@ -64,8 +63,6 @@ class DiagramMoves {
   void lead(std::size_t layer, std::size_t node);
   bool consider(const Layers& before, Loss most);
   Loss slack(std::uint64_t idle, Loss best);
-  bool late() const;
-  void begin_anew();
 
   // What rows lose from each end: [row * ends + end], and by set of rows.
   template <class T>
@@ -112,8 +109,7 @@ class DiagramMoves {
   bool small_ = false;      // whether all sums fit in 32 bits
   std::vector<Loss> most_;  // that a row can lose
   Loss best_ = kInfinite;
-  std::uint64_t moves_ = 0, coolings_ = 0;
-  std::unique_ptr<DiagramAnnealing> annealing_;
+  std::uint64_t moves_ = 0;
 };
 
 }  // namespace odt
