@@ -128,23 +128,21 @@ inline __m256i pop_bytes(__m256i v) {
 
 // How many bits are set in each of eight words, as 32 bits each.
 inline __m256i pop_words(__m256i low, __m256i high) {
-  const __m256i zero = _mm256_setzero_si256(),
-                counts = _mm256_packs_epi32(_mm256_sad_epu8(pop_bytes(low), zero),
-                                            _mm256_sad_epu8(pop_bytes(high), zero));
-  return _mm256_permute4x64_epi64(counts, 0xd8);
+  const __m256i zero = _mm256_setzero_si256();
+  return _mm256_permute4x64_epi64(_mm256_packs_epi32(_mm256_sad_epu8(pop_bytes(low), zero),
+                                                     _mm256_sad_epu8(pop_bytes(high), zero)),
+                                  0xd8);
 }
 
-inline __m256i load256(const void* p) {
-  return _mm256_loadu_si256(static_cast<const __m256i*>(p));
-}
+inline __m256i load256(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
 inline void store256(void* p, __m256i v) { _mm256_storeu_si256(static_cast<__m256i*>(p), v); }
 
 // The largest of the eight lanes of each.
 inline __m128i largest_of_each(__m256i a, __m256i b, __m256i c, __m256i d) {
   const __m256i ab = _mm256_max_epi32(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b)),
                 cd = _mm256_max_epi32(_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d)),
-                all = _mm256_max_epi32(_mm256_unpacklo_epi64(ab, cd),
-                                       _mm256_unpackhi_epi64(ab, cd));
+                all =
+                    _mm256_max_epi32(_mm256_unpacklo_epi64(ab, cd), _mm256_unpackhi_epi64(ab, cd));
   return _mm_max_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
 }
 
@@ -155,9 +153,8 @@ void multi_class_boundaries256_of(const MultiClassScan& s) {
   const __m256i zero = _mm256_setzero_si256();
   __m256i left[N], right[N], left_total[N], right_total[N], used[N];
   for (size_t k = 0; k < N; ++k) {
-    used[k] = _mm256_cmpgt_epi32(
-        _mm256_set1_epi32(s.class_count - static_cast<int>(8 * k)),
-        _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    used[k] = _mm256_cmpgt_epi32(_mm256_set1_epi32(s.class_count - static_cast<int>(8 * k)),
+                                 _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
     left[k] = right[k] = zero;
     left_total[k] = _mm256_and_si256(load256(s.left_total + 8 * k), used[k]);
     right_total[k] = _mm256_and_si256(load256(s.right_total + 8 * k), used[k]);
@@ -174,9 +171,8 @@ void multi_class_boundaries256_of(const MultiClassScan& s) {
       most[2] = _mm256_max_epi32(most[2], right[k]);
       most[3] = _mm256_max_epi32(most[3], _mm256_sub_epi32(right_total[k], right[k]));
     }
-    _mm_storeu_si128(
-        reinterpret_cast<__m128i*>(at + 2 * kStride),
-        _mm_sub_epi32(rows, largest_of_each(most[0], most[1], most[2], most[3])));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(at + 2 * kStride),
+                     _mm_sub_epi32(rows, largest_of_each(most[0], most[1], most[2], most[3])));
     if (w == s.words) return;
     const uint64_t v = s.all[w], l = s.left[w] & v, r = v & ~l;
     const __m256i on_left = _mm256_set1_epi64x(static_cast<long long>(l)),
@@ -206,7 +202,7 @@ void multi_class_boundaries256(const MultiClassScan& s) {
 inline uint64_t ahead_of_bytes(uint64_t bits) {
   uint64_t v = bits - (bits >> 1 & 0x5555555555555555ULL);
   v = (v & 0x3333333333333333ULL) + (v >> 2 & 0x3333333333333333ULL);
-  return ((v + (v >> 4) & 0x0f0f0f0f0f0f0f0fULL) * 0x0101010101010101ULL) << 8;
+  return (((v + (v >> 4)) & 0x0f0f0f0f0f0f0f0fULL) * 0x0101010101010101ULL) << 8;
 }
 
 // As multi_class_open, all rows at once. Within the block counts are bytes, less those of the class
@@ -224,10 +220,10 @@ inline int32_t multi_class_open256(const MultiClassScan& s, size_t w, uint64_t s
     most_before = larger(most_before, before[c]);
     most_behind = larger(most_behind, behind[c]);
   }
-  const __m256i byte[2] = {_mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202,
-                                              0x0303030303030303),
-                           _mm256_setr_epi64x(0x0404040404040404, 0x0505050505050505,
-                                              0x0606060606060606, 0x0707070707070707)};
+  const __m256i byte[2] = {
+      _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303),
+      _mm256_setr_epi64x(0x0404040404040404, 0x0505050505050505, 0x0606060606060606,
+                         0x0707070707070707)};
   const __m256i upto = _mm256_set1_epi64x(static_cast<long long>(0xff7f3f1f0f070301ULL));
   __m256i first[2], second[2];
   for (size_t h = 0; h < 2; ++h) first[h] = second[h] = _mm256_set1_epi8(kFar);
@@ -239,9 +235,9 @@ inline int32_t multi_class_open256(const MultiClassScan& s, size_t w, uint64_t s
     const __m256i bits = _mm256_set1_epi64x(static_cast<long long>(word)),
                   ahead = _mm256_set1_epi64x(static_cast<long long>(ahead_of_bytes(word)));
     for (size_t h = 0; h < 2; ++h) {
-      const __m256i prefix = _mm256_add_epi8(
-          pop_bytes(_mm256_and_si256(_mm256_shuffle_epi8(bits, byte[h]), upto)),
-          _mm256_shuffle_epi8(ahead, byte[h]));
+      const __m256i prefix =
+          _mm256_add_epi8(pop_bytes(_mm256_and_si256(_mm256_shuffle_epi8(bits, byte[h]), upto)),
+                          _mm256_shuffle_epi8(ahead, byte[h]));
       first[h] = _mm256_max_epi8(
           first[h], _mm256_add_epi8(prefix, _mm256_set1_epi8(static_cast<char>(start))));
       second[h] = _mm256_max_epi8(

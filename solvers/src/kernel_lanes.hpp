@@ -210,8 +210,8 @@ inline __m256i lanes_above(const uint16_t* rank, const LaneBounds& bound) {
     b = _mm256_load_si256(reinterpret_cast<const __m256i*>(rank + 16));
   }
   // What is left of a bound, saturated: none, if it is not above.
-  __m256i left = _mm256_packs_epi16(_mm256_subs_epu16(bound.of[0], a),
-                                    _mm256_subs_epu16(bound.of[1], b));
+  __m256i left =
+      _mm256_packs_epi16(_mm256_subs_epu16(bound.of[0], a), _mm256_subs_epu16(bound.of[1], b));
   if constexpr (J > 16) left = _mm256_permute4x64_epi64(left, 0xd8);
   return _mm256_cmpeq_epi8(left, _mm256_setzero_si256());
 }
@@ -246,12 +246,12 @@ struct LaneSide {
   void add(__m256i sum, __m256i most_here, __m256i least_here) {
     for (size_t h = 0; h < 2; ++h) {
       const __m256i m = shorts(most_here, h), n = shorts(least_here, h);
-      most[h] = _mm256_max_epi16(
-          most[h], _mm256_blendv_epi8(most[h], _mm256_add_epi16(base[h], m),
-                                      _mm256_cmpgt_epi16(m, _mm256_set1_epi16(-64))));
-      least[h] = _mm256_min_epi16(
-          least[h], _mm256_blendv_epi8(least[h], _mm256_add_epi16(base[h], n),
-                                       _mm256_cmpgt_epi16(_mm256_set1_epi16(64), n)));
+      most[h] = _mm256_max_epi16(most[h],
+                                 _mm256_blendv_epi8(most[h], _mm256_add_epi16(base[h], m),
+                                                    _mm256_cmpgt_epi16(m, _mm256_set1_epi16(-64))));
+      least[h] = _mm256_min_epi16(least[h],
+                                  _mm256_blendv_epi8(least[h], _mm256_add_epi16(base[h], n),
+                                                     _mm256_cmpgt_epi16(_mm256_set1_epi16(64), n)));
       base[h] = _mm256_add_epi16(base[h], shorts(sum, h));
     }
   }
