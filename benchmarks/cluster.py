@@ -197,7 +197,7 @@ def main() -> None:
     parser.add_argument("what", choices=("simulate", "measure", "kill"))
     parser.add_argument("sets")
     parser.add_argument("--depth", type=int, default=4)
-    parser.add_argument("--workers", default="1,2,16,64,1024")
+    parser.add_argument("--workers", help="by commas; measured ones are processes of this machine")
     parser.add_argument("--latency", type=float, default=0.005, help="seconds, each way")
     parser.add_argument("--runs", type=int, default=20, help="with a worker killed")
     args = parser.parse_args()
@@ -214,7 +214,8 @@ def main() -> None:
             if simulate
             else " workers       wall    here  processor of each worker, proof"
         )
-        for workers in map(int, args.workers.split(",")):
+        usual = "1,2,16,64,1024" if simulate else "1,2"
+        for workers in map(int, (args.workers or usual).split(",")):
             if simulate:
                 simulated(frame, args.depth, workers, args.latency)
             else:
