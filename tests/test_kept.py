@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -24,10 +24,12 @@ HEAD = "data frame target y tree depth <= 2 minimize "
 
 
 @pytest.fixture(scope="module", autouse=True)
-def what_was_there_before() -> None:
+def what_was_there_before() -> Iterator[None]:
     """It is not looked through again: in a process of many tests, that takes most of the time."""
     gc.collect()
     gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def cores() -> set[int]:
