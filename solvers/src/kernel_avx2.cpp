@@ -137,6 +137,100 @@ inline __m256i pop_words(__m256i low, __m256i high) {
 inline __m256i load256(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
 inline void store256(void* p, __m256i v) { _mm256_storeu_si256(static_cast<__m256i*>(p), v); }
 
+// Running sums of eight lanes.
+inline __m256i prefix_lanes(__m256i v) {
+  v = _mm256_add_epi32(v, _mm256_slli_si256(v, 4));
+  v = _mm256_add_epi32(v, _mm256_slli_si256(v, 8));
+  const __m256i low = _mm256_permute2x128_si256(v, v, 0x08);
+  return _mm256_add_epi32(v, _mm256_shuffle_epi32(low, 0xff));
+}
+
+inline int32_t largest_lane(__m256i v) {
+  __m128i a = _mm_max_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+  a = _mm_max_epi32(a, _mm_shuffle_epi32(a, 0x4e));
+  return _mm_cvtsi128_si32(_mm_max_epi32(a, _mm_shuffle_epi32(a, 0xb1)));
+}
+
+inline uint32_t movemask(__m256i lanes) {
+  return static_cast<uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(lanes)));
+}
+
+// Eight blocks of one side of a scan, a lane each.
+struct EightBlocks {
+  __m256i start, cap;  // the running sum before a block; no cut inside has a larger gain
+  __m256i live;        // all ones where a cut may stand
+
+  // `before`, the running sum, in all lanes
+  EightBlocks(const __m256i* side, const __m256i* positive, const uint64_t* ends, int32_t total,
+              __m256i& before) {
+    const __m256i rows = pop_words(side[0], side[1]),
+                  up = pop_words(_mm256_and_si256(side[0], positive[0]),
+                                 _mm256_and_si256(side[1], positive[1]));
+    const __m256i sum = _mm256_sub_epi32(_mm256_add_epi32(up, up), rows);
+    const __m256i after = _mm256_add_epi32(before, prefix_lanes(sum));
+    start = _mm256_sub_epi32(after, sum);
+    before = _mm256_permutevar8x32_epi32(after, _mm256_set1_epi32(7));
+    const __m256i all = _mm256_set1_epi32(total), largest = _mm256_add_epi32(start, up),
+                  smallest = _mm256_sub_epi32(after, up);
+    cap = _mm256_max_epi32(_mm256_sub_epi32(_mm256_add_epi32(largest, largest), all),
+                           _mm256_sub_epi32(all, _mm256_add_epi32(smallest, smallest)));
+    const __m256i zero = _mm256_setzero_si256(),
+                  none = _mm256_packs_epi32(_mm256_cmpeq_epi64(load256(ends), zero),
+                                            _mm256_cmpeq_epi64(load256(ends + 4), zero));
+    live = _mm256_xor_si256(_mm256_permute4x64_epi64(none, 0xd8), _mm256_set1_epi32(-1));
+  }
+};
+
+// Looks into the blocks of one side that can beat the incumbent; the rest only have bounds.
+inline __m256i open_blocks(const TwoClassScan& s, size_t w, size_t side, const EightBlocks& blocks,
+                           uint32_t open, int32_t total, int32_t& best, uint32_t& opened) {
+  alignas(32) int32_t caps[8], starts[8];
+  store256(caps, blocks.cap);
+  store256(starts, blocks.start);
+  for (; open; open &= open - 1) {
+    const size_t i = static_cast<size_t>(__builtin_ctz(open)), at = w + i;
+    if (caps[i] <= best) continue;
+    const uint64_t mask = side == 0 ? s.left[at] : ~s.left[at];
+    const Extremes e = extremes256(mask & s.all[at], s.positive[at], s.ends[side][at]);
+    caps[i] = larger(2 * (starts[i] + e.largest) - total, total - 2 * (starts[i] + e.smallest));
+    best = larger(best, caps[i]);
+    ++opened;
+  }
+  return load256(caps);
+}
+
+// Bounds of eight blocks at a time; the last few one by one.
+void two_class(const TwoClassScan& s, TwoClassGain& gain) {
+  const __m256i none = _mm256_set1_epi32(-(1 << 30));
+  const int32_t total[2] = {s.left_total, s.right_total};
+  BlockSide sides[2] = {{0, gain.left, -(1 << 30)}, {0, gain.right, -(1 << 30)}};
+  __m256i most[2] = {none, none}, before[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+  size_t w = 0;
+  for (; w + 8 <= s.words; w += 8) {
+    __m256i rows[2][2], positive[2];
+    for (size_t h = 0; h < 2; ++h) {
+      const __m256i all = load256(s.all + w + 4 * h), left = load256(s.left + w + 4 * h);
+      rows[0][h] = _mm256_and_si256(left, all);
+      rows[1][h] = _mm256_andnot_si256(left, all);
+      positive[h] = load256(s.positive + w + 4 * h);
+    }
+    for (size_t k = 0; k < 2; ++k) {
+      const EightBlocks blocks(rows[k], positive, s.ends[k] + w, total[k], before[k]);
+      const uint32_t open = movemask(_mm256_and_si256(
+          blocks.live, _mm256_cmpgt_epi32(blocks.cap, _mm256_set1_epi32(sides[k].gain))));
+      const __m256i cap =
+          open == 0 ? blocks.cap
+                    : open_blocks(s, w, k, blocks, open, total[k], sides[k].gain, gain.opened);
+      most[k] = _mm256_max_epi32(most[k], _mm256_blendv_epi8(none, cap, blocks.live));
+    }
+  }
+  for (size_t k = 0; k < 2; ++k) {
+    sides[k].before = _mm256_cvtsi256_si32(before[k]);
+    sides[k].cap = largest_lane(most[k]);
+  }
+  two_class_rest<extremes256>(s, w, sides, gain);
+}
+
 // The largest of the eight lanes of each.
 inline __m128i largest_of_each(__m256i a, __m256i b, __m256i c, __m256i d) {
   const __m256i ab = _mm256_max_epi32(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b)),
@@ -273,7 +367,7 @@ const Kernels* kernels_avx2() {
       compress_bits_generic<extract_bmi>,
       changes_generic<std::uint16_t>,
       changes_generic<std::uint32_t>,
-      two_class_generic<extremes256>,
+      two_class,
       multi_class_generic<multi_class_boundaries256, multi_class_open256>,
   };
   return supported() ? &table : nullptr;

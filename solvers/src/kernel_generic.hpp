@@ -137,11 +137,13 @@ inline void two_class_block(BlockSide& side, int32_t total, uint64_t rows, uint6
   side.before += up - down;
 }
 
+// From word w on.
 template <Extremes (*Open)(uint64_t, uint64_t, uint64_t)>
-void two_class_generic(const TwoClassScan& s, TwoClassGain& gain) {
-  BlockSide left{0, gain.left, -(1 << 30)}, right{0, gain.right, -(1 << 30)};
+inline void two_class_rest(const TwoClassScan& s, size_t w, const BlockSide (&before)[2],
+                           TwoClassGain& gain) {
+  BlockSide left = before[0], right = before[1];
   uint32_t opened = 0;
-  for (size_t w = 0; w < s.words; ++w) {
+  for (; w < s.words; ++w) {
     const uint64_t v = s.all[w], l = s.left[w] & v, r = v & ~s.left[w];
     two_class_block<Open>(left, s.left_total, l, s.positive[w], s.ends[0][w], opened);
     two_class_block<Open>(right, s.right_total, r, s.positive[w], s.ends[1][w], opened);
@@ -151,6 +153,10 @@ void two_class_generic(const TwoClassScan& s, TwoClassGain& gain) {
   gain.left_cap = left.cap;
   gain.right_cap = right.cap;
   gain.opened += opened;
+}
+template <Extremes (*Open)(uint64_t, uint64_t, uint64_t)>
+void two_class_generic(const TwoClassScan& s, TwoClassGain& gain) {
+  two_class_rest<Open>(s, 0, {{0, gain.left, -(1 << 30)}, {0, gain.right, -(1 << 30)}}, gain);
 }
 
 struct BlockSums {
