@@ -592,6 +592,54 @@ def test_searches_find_the_same_without_shared_tests(monkeypatch: pytest.MonkeyP
     assert better > 30 * SCALE
 
 
+def planted(rng: Any, columns: Any, shape: tuple[int, ...]) -> Any:
+    """The labels that a random diagram of this shape tells, each of its splits between rows."""
+    while True:
+        held, told = [np.ones(columns.shape[1], dtype=bool)], np.zeros(columns.shape[1], dtype=int)
+        whole = True
+        for here, below in zip(shape, (*shape[1:], 0), strict=True):
+            arcs = rng.permutation(2 * here)
+            to = np.where(rng.random(2 * here) < 0.3, -1, rng.integers(0, max(below, 1), 2 * here))
+            to = to if below else np.full(2 * here, -1)
+            to[arcs[:below]] = np.arange(below)
+            then = [np.zeros_like(held[0]) for _ in range(below)]
+            for node in range(here):
+                on_left, ends = columns[rng.integers(0, len(columns))] == 0, rng.permutation(2)
+                for side, rows in enumerate((held[node] & on_left, held[node] & ~on_left)):
+                    whole &= bool(rows.any())
+                    if to[2 * node + side] < 0:
+                        told[rows] = ends[side]
+                    else:
+                        then[to[2 * node + side]] |= rows
+                whole &= to[2 * node] != to[2 * node + 1] or to[2 * node] < 0
+            held = then
+        if whole:
+            return told
+
+
+def test_planted_diagrams_of_many_last_tests_are_found() -> None:
+    """A diagram of up to four last nodes tells all rows, or all but a few."""
+    shapes_ = (
+        (1, 2, 3, 2, 4),
+        (1, 2, 2, 2),
+        (1, 2, 4, 3, 4),
+        (1, 2, 3, 3),
+        (1, 2, 3, 4),
+        (1, 2, 2, 3),
+    )
+    for seed in range(scaled(36)):
+        rng = np.random.default_rng(seed)
+        columns = rng.integers(0, 2, (int(rng.integers(5, 9)), int(rng.integers(40, 121))))
+        shape, lost = shapes_[seed % len(shapes_)], seed // len(shapes_) % 3
+        told = planted(rng, columns, shape)
+        told[rng.permutation(len(told))[:lost]] ^= 1
+        losses = 1 - np.eye(2, dtype=np.int64)[told]
+        found = engine_of(columns.astype(np.uint32), losses).solve(shape, lost + 1, NO_LIMITS)
+        assert found.complete, (seed, shape)
+        assert found.value is not None, (seed, shape)
+        assert found.value <= lost, (seed, shape)
+
+
 def test_rows_that_only_one_node_has_room_for_go_there() -> None:
     """Of two nodes, the second parts its rows as those of the first one leave room."""
     better, many = 0, scaled(3000, least=30, part=0.3)

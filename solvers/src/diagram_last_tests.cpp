@@ -1,6 +1,7 @@
 #include "diagram_last_tests.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "odt/kernels.hpp"
 
@@ -72,6 +73,8 @@ SharedLastTests::SharedLastTests(const LastTests& tests, const std::vector<int>&
     for (std::size_t t = 0; t < t_.left.size(); ++t)
       functions_.push_back(static_cast<int>(half + t));
   if (t_.works() && shape.back() <= kMostShared) list_choices({}, 0, 0);
+  left_.emplace_back(choices_.size());
+  std::iota(left_[0].begin(), left_[0].end(), std::uint16_t{0});
 }
 
 void SharedLastTests::clear() {
@@ -174,16 +177,15 @@ int SharedLastTests::with_one_label(const Set& s) const {
 }
 
 // A node of the last layer, by its function.
-ODT_LAST_TARGET void SharedLastTests::last(const Set& s, Kept& lost) {
+ODT_LAST_TARGET void SharedLastTests::last(const Set& s, Bytes* lost) {
   const Counts c = count(s);
-  lost.resize(2);
   lose_by_functions(last_load(c.left[0].at), last_load(c.left[1].at), c.all[0], c.all[1],
                     lost[0].at);
 }
 
 // A node above the last layer, by the functions of two nodes below, or of the only one, to which
-// one arc of a node leads at most.
-ODT_LAST_TARGET void SharedLastTests::pair(const Set& s, Kept& lost) {
+// one arc of a node leads at most. They are told so far `apart`.
+ODT_LAST_TARGET void SharedLastTests::pair(const Set& s, Bytes* lost, std::size_t apart) {
   const Counts c = count(s);
   const std::size_t tests = t_.left.size();
   std::uint8_t left[LastTests::kMost][kFunctions], right[LastTests::kMost][kFunctions];
@@ -194,7 +196,6 @@ ODT_LAST_TARGET void SharedLastTests::pair(const Set& s, Kept& lost) {
   }
   work_ += kSharedPairWork;
   if (shape_.back() == 1) {
-    lost.resize(2);
     for (std::size_t v = 0; v < 2; ++v) {
       LastLanes least = last_all(255);
       for (std::size_t t = 0; t < tests; ++t) {
@@ -203,11 +204,10 @@ ODT_LAST_TARGET void SharedLastTests::pair(const Set& s, Kept& lost) {
         least = _mm256_min_epu8(least, _mm256_add_epi8(l, last_all(right_ends[t])));
         least = _mm256_min_epu8(least, _mm256_add_epi8(r, last_all(left_ends[t])));
       }
-      last_store(lost[v].at, least);
+      last_store(lost[v * apart].at, least);
     }
     return;
   }
-  lost.resize(2 * kFunctions);
   for (const int g : functions_)
     for (std::size_t v = g < static_cast<int>(LastTests::kMost) ? 0 : 1; v < 2; ++v) {
       LastLanes least = last_all(255);
@@ -217,7 +217,7 @@ ODT_LAST_TARGET void SharedLastTests::pair(const Set& s, Kept& lost) {
         least = _mm256_min_epu8(least, _mm256_add_epi8(_mm256_min_epu8(last_all(left[t][g]), l),
                                                        _mm256_min_epu8(last_all(right[t][g]), r)));
       }
-      last_store(lost[2 * static_cast<std::size_t>(g) + v].at, least);
+      last_store(lost[(2 * static_cast<std::size_t>(g) + v) * apart].at, least);
     }
 }
 
@@ -241,43 +241,87 @@ struct ByChoice {
   }
 };
 
-// A test of a node two above the last layer.
+// A node two above the last layer, of two nodes below: of each choice the best test. `pairs_` has
+// what the sides of tests lose, first by functions. By several functions a side loses the least of
+// any two, so what is known of all but the last two serves many choices in a row.
 template <int Others>
-ODT_LAST_TARGET void SharedLastTests::best_of_test(const Kept& left, const Kept& right,
-                                                   Kept& lost) const {
-  for (std::size_t n = 0; n < choices_.size(); ++n) {
-    const LastLanes by_left = ByChoice<Others, true>::of(left[0].at, choices_[n]),
-                    by_right = ByChoice<Others, true>::of(right[0].at, choices_[n]);
-    last_store(lost[n].at,
-               _mm256_min_epu8(last_load(lost[n].at), _mm256_add_epi8(by_left, by_right)));
+ODT_LAST_TARGET void SharedLastTests::best_of_pairs(const Which& which, Lost& lost) const {
+  constexpr int kBefore = Others > 1 ? Others - 1 : 0;
+  const std::size_t sides = 2 * t_.left.size();
+  Bytes before[2][2 * LastTests::kMost];  // by the functions before the last two
+  std::array<int, 3> of = {-1, -1, -1};
+  for (std::size_t n = 0; n < which.size(); ++n) {
+    const Choice& choice = choices_[which[n]];
+    const auto v = static_cast<std::size_t>(choice.vector);
+    if (kBefore > 0 && !std::equal(of.begin(), of.begin() + kBefore, choice.others.begin())) {
+      of = choice.others;
+      for (std::size_t u = 0; u < 2; ++u)
+        for (std::size_t t = 0; t < sides; ++t) {
+          const auto lost_by = [&](int g, std::size_t w) {
+            return pairs_[(2 * static_cast<std::size_t>(g) + w) * sides + t].at;
+          };
+          LastLanes least = last_load(lost_by(of[0], u));
+          if (kBefore > 1) {
+            const auto g = static_cast<std::size_t>(of[1]);
+            const int both = lost_by(of[0], g / LastTests::kMost)[g % LastTests::kMost];
+            least = _mm256_min_epu8(_mm256_min_epu8(least, last_load(lost_by(of[1], u))),
+                                    last_all(both));
+          }
+          last_store(before[u][t].at, least);
+        }
+    }
+    const auto g = static_cast<std::size_t>(Others > 0 ? choice.others[Others - 1] : 0);
+    const Bytes *here = pairs_.data() + (2 * g + v) * sides, *more = before[v],
+                *one = before[g / LastTests::kMost];
+    LastLanes least = last_all(255);
+    for (std::size_t t = 0; t < sides; t += 2) {
+      const auto side = [&](std::size_t k) ODT_LAST_TARGET {
+        const LastLanes by = last_load(here[k].at);
+        if (kBefore == 0) return by;
+        return _mm256_min_epu8(_mm256_min_epu8(by, last_load(more[k].at)),
+                               last_all(one[k].at[g % LastTests::kMost]));
+      };
+      least = _mm256_min_epu8(least, _mm256_add_epi8(side(t), side(t + 1)));
+    }
+    last_store(lost[n].at, least);
   }
 }
 
-// A node further above: of each choice the best test.
-ODT_LAST_TARGET void SharedLastTests::cuts(std::size_t layer, const Set& s, Kept& lost) {
-  lost.resize(choices_.size());
+void SharedLastTests::cuts_above_pairs(const Set& s, const Which& which, Lost& lost) {
+  const std::size_t sides = 2 * t_.left.size();
+  pairs_.resize((shape_.back() == 1 ? 2 : 2 * kFunctions) * sides);
+  for (std::size_t t = 0; t < t_.left.size(); ++t) {
+    pair(s.both(t_.left[t]), &pairs_[2 * t], sides);
+    pair(s.without(t_.left[t]), &pairs_[2 * t + 1], sides);
+  }
+  switch (shape_.back()) {
+    case 1: best_of_pairs<0>(which, lost); break;
+    case 2: best_of_pairs<1>(which, lost); break;
+    case 3: best_of_pairs<2>(which, lost); break;
+    default: best_of_pairs<3>(which, lost);
+  }
+}
+
+// A node above the last two layers: of each of these choices the best test.
+ODT_LAST_TARGET void SharedLastTests::cuts(std::size_t layer, const Set& s, const Which& which,
+                                           Lost& lost) {
+  lost.assign(which.size(), {});
+  work_ += lost.size() * t_.left.size() / 8;
+  if (below(layer) == 2 && shape_[layer + 1] > 1) {  // the most frequent case
+    cuts_above_pairs(s, which, lost);
+    return;
+  }
   for (Bytes& b : lost) last_store(b.at, last_all(255));
-  work_ += lost.size() * t_.left.size() / 4;
+  const bool narrows = shape_[layer + 1] == 1;
+  Lost left, right;
   for (const Set& test : t_.left) {
     const Set on_left = s.both(test), on_right = s.without(test);
-    if (below(layer) == 2 && shape_[layer + 1] > 1) {  // the most frequent case, without copies
-      pair(on_left, left_);
-      pair(on_right, right_);
-      switch (shape_.back()) {
-        case 1: best_of_test<0>(left_, right_, lost); break;
-        case 2: best_of_test<1>(left_, right_, lost); break;
-        case 3: best_of_test<2>(left_, right_, lost); break;
-        default: best_of_test<3>(left_, right_, lost);
-      }
-      continue;
-    }
-    const bool narrows = shape_[layer + 1] == 1;
-    const Bytes *l = spelled(layer + 1, on_left, false, spelled_left_),
-                *r = spelled(layer + 1, on_right, false, spelled_right_);
+    spell(layer + 1, on_left, which, false, left);
+    spell(layer + 1, on_right, which, false, right);
     const LastLanes left_ends = last_all(with_one_label(on_left)),
                     right_ends = last_all(with_one_label(on_right));
     for (std::size_t n = 0; n < lost.size(); ++n) {
-      const LastLanes by_left = last_load(l[n].at), by_right = last_load(r[n].at);
+      const LastLanes by_left = last_load(left[n].at), by_right = last_load(right[n].at);
       const LastLanes here = narrows ? _mm256_min_epu8(_mm256_add_epi8(by_left, right_ends),
                                                        _mm256_add_epi8(left_ends, by_right))
                                      : _mm256_add_epi8(by_left, by_right);
@@ -286,35 +330,70 @@ ODT_LAST_TARGET void SharedLastTests::cuts(std::size_t layer, const Set& s, Kept
   }
 }
 
-void SharedLastTests::of_node(std::size_t layer, const Set& s, Kept& lost) {
-  if (below(layer) == 0)
-    last(s, lost);
-  else if (below(layer) == 1)
-    pair(s, lost);
-  else
-    cuts(layer, s, lost);
-}
-
-const SharedLastTests::Kept& SharedLastTests::kept(std::size_t layer, const Set& s) {
+// What is kept of the rows of a node, by these choices at least.
+const SharedLastTests::Kept& SharedLastTests::kept(std::size_t layer, const Set& s,
+                                                   const Which& which) {
   const auto [at, added] = kept_[layer].try_emplace(s);
-  if (added) {
-    of_node(layer, s, at->second);
-    bytes_ += at->second.size() * sizeof(Bytes) + kSharedEntryBytes;
+  Kept& kept = at->second;
+  if (added) bytes_ += kSharedEntryBytes;
+  if (below(layer) < 2) {
+    if (!added) return kept;
+    kept.lost.resize(below(layer) == 0 || shape_.back() == 1 ? 2 : 2 * kFunctions);
+    if (below(layer) == 0)
+      last(s, kept.lost.data());
+    else
+      pair(s, kept.lost.data(), 1);
+    bytes_ += kept.lost.size() * sizeof(Bytes);
+    return kept;
   }
-  return at->second;
+  Kept more, all;
+  std::set_difference(which.begin(), which.end(), kept.which.begin(), kept.which.end(),
+                      std::back_inserter(more.which));
+  if (more.which.empty()) return kept;
+  cuts(layer, s, more.which, more.lost);
+  bytes_ += more.which.size() * (sizeof(Bytes) + sizeof(more.which[0]));
+  if (kept.which.empty()) return kept = std::move(more);
+  std::size_t k = 0;
+  for (std::size_t n = 0; n < more.which.size(); ++n) {
+    for (; k < kept.which.size() && kept.which[k] < more.which[n]; ++k) {
+      all.which.push_back(kept.which[k]);
+      all.lost.push_back(kept.lost[k]);
+    }
+    all.which.push_back(more.which[n]);
+    all.lost.push_back(more.lost[n]);
+  }
+  all.which.insert(all.which.end(), kept.which.begin() + static_cast<std::ptrdiff_t>(k),
+                   kept.which.end());
+  all.lost.insert(all.lost.end(), kept.lost.begin() + static_cast<std::ptrdiff_t>(k),
+                  kept.lost.end());
+  return kept = std::move(all);
 }
 
-// What the rows of a node lose by each choice. Of the last two layers it is kept by functions, and
-// only if asked to.
-ODT_LAST_TARGET const SharedLastTests::Bytes* SharedLastTests::spelled(std::size_t layer,
-                                                                       const Set& s, bool keep,
-                                                                       Kept& room) {
-  if (below(layer) > 1) return kept(layer, s).data();
-  if (!keep) of_node(layer, s, left_);
-  const std::uint8_t* lost = (keep ? kept(layer, s) : left_)[0].at;
-  room.resize(choices_.size());
+// What the rows of a node lose by each of these choices. Of the last two layers it is kept by
+// functions, and only if asked to.
+ODT_LAST_TARGET void SharedLastTests::spell(std::size_t layer, const Set& s, const Which& which,
+                                            bool keep, Lost& lost) {
+  lost.resize(which.size());
+  if (below(layer) > 1) {
+    const Kept& known = kept(layer, s, which);
+    auto at = known.which.begin();
+    for (std::size_t n = 0; n < which.size(); ++n) {
+      at = std::lower_bound(at, known.which.end(), which[n]);
+      lost[n] = known.lost[static_cast<std::size_t>(at - known.which.begin())];
+    }
+    return;
+  }
+  if (!keep) {
+    one_.resize(2 * kFunctions);
+    if (below(layer) == 0)
+      last(s, one_.data());
+    else
+      pair(s, one_.data(), 1);
+  }
+  const std::uint8_t* by_functions = (keep ? kept(layer, s, which).lost : one_)[0].at;
   const auto write = [&](auto by) ODT_LAST_TARGET {
-    for (std::size_t n = 0; n < room.size(); ++n) last_store(room[n].at, by.of(lost, choices_[n]));
+    for (std::size_t n = 0; n < which.size(); ++n)
+      last_store(lost[n].at, by.of(by_functions, choices_[which[n]]));
   };
   switch (below(layer) == 0 ? shape_.back() : kMostShared + shape_.back()) {
     case 1: write(ByChoice<0, false>()); break;
@@ -326,28 +405,29 @@ ODT_LAST_TARGET const SharedLastTests::Bytes* SharedLastTests::spelled(std::size
     case 7: write(ByChoice<2, true>()); break;
     default: write(ByChoice<3, true>());
   }
-  return room.data();
 }
 
-ODT_LAST_TARGET void SharedLastTests::add(std::size_t layer, const Set& s) {
-  const Bytes* lost = spelled(layer, s, true, spelled_left_);
-  for (std::size_t n = 0; n < sum_.size(); ++n)
-    last_store(sum_[n].at, _mm256_add_epi8(last_load(sum_[n].at), last_load(lost[n].at)));
-  work_ += sum_.size() / 8;
-}
-
-ODT_LAST_TARGET Loss SharedLastTests::least_sum() const {
-  LastLanes least = last_all(255);
-  for (const Bytes& b : sum_) least = _mm256_min_epu8(least, last_load(b.at));
-  Bytes to;
-  last_store(to.at, least);
-  return *std::min_element(std::begin(to.at), std::end(to.at));
+// Choices by which as much as `room` is lost are left out.
+ODT_LAST_TARGET void SharedLastTests::add(std::size_t layer, const Set& s, Loss room) {
+  Which& which = left_.back();
+  if (room <= 0) which.clear();
+  spell(layer, s, which, true, more_);
+  work_ += which.size() / 8;
+  const LastLanes most = last_all(static_cast<int>(std::min<Loss>(room - 1, 255)));
+  std::size_t left = 0;
+  for (std::size_t n = 0; n < which.size(); ++n) {
+    const LastLanes sum = _mm256_add_epi8(last_load(sum_[n].at), last_load(more_[n].at));
+    if (_mm256_testz_si256(_mm256_cmpeq_epi8(_mm256_min_epu8(sum, most), sum), last_all(255)))
+      continue;
+    last_store(sum_[left].at, sum);
+    which[left++] = which[n];
+  }
+  which.resize(left);
 }
 
 #else
 
-void SharedLastTests::add(std::size_t, const Set&) {}
-Loss SharedLastTests::least_sum() const { return 0; }
+void SharedLastTests::add(std::size_t, const Set&, Loss) {}
 
 #endif
 

@@ -58,22 +58,44 @@ class SharedLastTests {
   // Whether nodes of this layer are bounded.
   bool works(std::size_t layer) const;
 
-  // What is lost at least by the nodes of a layer from one on, and by some of the next layer.
+  // Whether the nodes of a layer from one on, and some of the next layer, may lose less than `room`
+  // by a choice that is left. Choices by which they do not are left out while `Narrowed` stands.
   template <int W>
-  Loss least(std::size_t layer, const std::vector<Rows<W>>& sets, std::size_t from,
-             const std::vector<Rows<W>>& next) {
+  bool narrow(std::size_t layer, const std::vector<Rows<W>>& sets, std::size_t from,
+              const std::vector<Rows<W>>& next, Loss room) {
     if (bytes_ > most_) clear();
-    sum_.assign(choices_.size(), {});
-    for (const Rows<W>& s : next) add(layer + 1, asked(s));
-    for (std::size_t k = from; k < sets.size(); ++k) add(layer, asked(sets[k]));
-    return least_sum();
+    left_.push_back(left_.back());
+    sum_.assign(left_.back().size(), {});
+    for (const Rows<W>& s : next) add(layer + 1, asked(s), room);
+    for (std::size_t k = from; k < sets.size(); ++k) add(layer, asked(sets[k]), room);
+    return !left_.back().empty();
   }
+
+  // What is asked while this stands is of a part of what was asked before.
+  class Narrowed {
+   public:
+    explicit Narrowed(SharedLastTests& of) : of_(of), before_(of.left_.size()) {}
+    ~Narrowed() { of_.left_.resize(before_); }
+    Narrowed(const Narrowed&) = delete;
+    Narrowed& operator=(const Narrowed&) = delete;
+
+   private:
+    SharedLastTests& of_;
+    const std::size_t before_;
+  };
 
   std::uint64_t take_work() { return std::exchange(work_, 0); }
 
  private:
   using Bytes = LastTests::Bytes;
-  using Kept = std::vector<Bytes>;
+  using Lost = std::vector<Bytes>;
+  using Which = std::vector<std::uint16_t>;  // of the choices, in their order
+
+  // What the rows of a node lose: by functions in the last two layers, by these choices above.
+  struct Kept {
+    Which which;
+    Lost lost;
+  };
 
   // Functions of the last nodes; of the last one all that are in a vector. By place: 32 with the
   // first label on the right of tests, and 32 with it on their left.
@@ -96,17 +118,16 @@ class SharedLastTests {
 
   std::size_t below(std::size_t layer) const { return shape_.size() - 1 - layer; }
   void list_choices(std::array<int, 3> others, int many, std::size_t from);
-  void add(std::size_t layer, const Set& s);
-  Loss least_sum() const;
-  const Kept& kept(std::size_t layer, const Set& s);
-  const Bytes* spelled(std::size_t layer, const Set& s, bool keep, Kept& room);
-  template <int Others>
-  void best_of_test(const Kept& left, const Kept& right, Kept& lost) const;
-  void of_node(std::size_t layer, const Set& s, Kept& lost);
+  void add(std::size_t layer, const Set& s, Loss room);
+  const Kept& kept(std::size_t layer, const Set& s, const Which& which);
+  void spell(std::size_t layer, const Set& s, const Which& which, bool keep, Lost& lost);
   Counts count(const Set& s) const;
-  void last(const Set& s, Kept& lost);
-  void pair(const Set& s, Kept& lost);
-  void cuts(std::size_t layer, const Set& s, Kept& lost);
+  void last(const Set& s, Bytes* lost);
+  void pair(const Set& s, Bytes* lost, std::size_t apart);
+  void cuts(std::size_t layer, const Set& s, const Which& which, Lost& lost);
+  void cuts_above_pairs(const Set& s, const Which& which, Lost& lost);
+  template <int Others>
+  void best_of_pairs(const Which& which, Lost& lost) const;
   int with_one_label(const Set& s) const;
 
   const LastTests& t_;
@@ -115,7 +136,8 @@ class SharedLastTests {
   std::vector<Choice> choices_;
   std::vector<std::unordered_map<Set, Kept, HashRows<LastTests::kMostRows / 64>>> kept_;
   std::size_t bytes_ = 0, most_ = 0;
-  Kept sum_, left_, right_, spelled_left_, spelled_right_;  // of one moment
+  std::vector<Which> left_;        // the choices that are left, of one state in another
+  Lost sum_, one_, pairs_, more_;  // of one moment
   std::uint64_t work_ = 0;
 };
 

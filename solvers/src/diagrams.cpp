@@ -172,8 +172,9 @@ class ShapeSearch : ShapeTrees<W> {
       within_[i][1] = LayerWithin(sets.size(), spent);
       if (!probe) within_[i][0] = LayerWithin(sets.size(), spent);
     }
+    const SharedLastTests::Narrowed narrowed(shared_);
     if (shared_.works(i)) {
-      const bool open = spent + shared_.least(i, sets, j, next) < below_;
+      const bool open = shared_.narrow(i, sets, j, next, below_ - spent);
       control_->poll(shared_.take_work());
       if (!open) return false;
     }
