@@ -378,6 +378,35 @@ def test_rules_that_nothing_obeys_and_rows_that_do_not_are_told() -> None:
     assert warning.notes == ("rule `r0` is broken by 1 row: 1",)
 
 
+@pytest.mark.parametrize(
+    ("loss", "told"),
+    [
+        ("mse", "mse(y0) / 1.2 + mse(y1) / 12000"),
+        ("mae", None),  # 100 times, and not more
+        ("mse(y0) + mse(y1)", None),  # said so
+        ("mse(y1)", None),
+        ("none", None),
+    ],
+)
+def test_targets_of_unlike_scale_are_told_once(loss: str, told: str | None) -> None:
+    frame: Frame = {"a": [1.0, 2.0, 3.0, 4.0], "y0": [1.0, 2.0, 3.0, 4.0]}
+    frame["y1"] = [100 * one + 7 for one in reversed(frame["y0"])]
+    if loss == "none":  # nothing is lost on a target that never differs
+        loss, frame["y0"] = "mse", [5.0] * 4
+    result = odt.solve(spec((), f"{loss} then leaves", 1), frame=frame)
+    warnings = [one for one in result.warnings if one.code == "O106"]
+    if told is None:
+        assert not warnings
+        return
+    (one,) = warnings
+    assert "`y1` decides nearly alone" in one.message
+    assert one.helps == (f"where targets are to count alike, `mse` becomes `{told}`",)
+    # And what it says to write does what it says.
+    alike = odt.solve(spec((), told, 1), frame=frame)
+    assert not [one for one in alike.warnings if one.code == "O106"]
+    assert alike.objective == Fraction(5, 12)
+
+
 def test_targets_are_named_where_a_rule_misses_one() -> None:
     frame: Frame = {"a": [1.0, 2.0], "y0": [1.0, 4.0], "y1": [2.0, 3.0]}
     for name, said in (("claims", "there are: `y0`, `y1`, "), ("y7", "did you mean `y0`?")):

@@ -264,6 +264,7 @@ _ALL: tuple[tuple[str, str, str], ...] = (  # code, meaning, example
     ("O103", "a direction that is probably a mistake", "maximize errors"),
     ("O104", "a class of training rows that the model never predicts", ""),
     ("O105", "losses that nothing uses", 'loss predict "a" when "b" = 5 minimize errors'),
+    ("O106", "a loss that adds targets of unlike scale", ""),
     # ---- P: proofs
     ("P101", "a file that is not a proof of odt, or has an invalid part or step", ""),
     ("P102", "a proof that is cut short", ""),

@@ -10,6 +10,8 @@ import numpy as np
 from odtdsl.compiler.columns import Columns
 from odtdsl.compiler.context import Reporter, StatementError
 from odtdsl.compiler.output_warnings import warn_of_outputs
+from odtdsl.compiler.scale_warnings import warn_of_scales
+from odtdsl.compiler.statements import Statements
 from odtdsl.compiler.targets import TargetPart, Truth
 from odtdsl.datasets.dataset import Column
 from odtdsl.language import ast
@@ -57,6 +59,10 @@ class NumberTarget(TargetPart):
     ) -> StatementError | None:
         """Nothing: the name stands for the output of a leaf."""
         return None
+
+    def warn(self, rows: Rows, statements: Statements, reporter: Reporter) -> None:
+        """Targets of which one counts nearly alone."""
+        warn_of_scales(rows, reporter)
 
     def check_outputs(self, rows: Rows, reporter: Reporter) -> None:
         """That some output keeps all rules, and the rows do."""
