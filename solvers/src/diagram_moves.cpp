@@ -447,18 +447,11 @@ Loss DiagramMoves::slack(std::uint64_t idle, Loss best) {
   return static_cast<Loss>(dice_.real() * 3 * static_cast<double>(step));
 }
 
-void DiagramMoves::run(const Layers& start, Loss upper, std::uint64_t patience) {
-  layers_ = start.empty() ? Layers{{LayeredNode{0, 0, ~0, ~0}}} : start;
-  measure();
-  const Layers given = layers_;
-  best_ = upper;
-  Loss best = start.empty() ? kInfinite : worth();  // of what follows here
-  settle();
-  fill();
-  settle();
-  if (consider(given, best)) best = worth();
+// Moves until so many in a row have gained nothing (0: never); the best is what stays.
+void DiagramMoves::go_on(Loss best, std::uint64_t patience) {
   Layers kept = layers_;
-  for (std::uint64_t idle = 0; patience == 0 || idle < patience;) {
+  std::uint64_t idle = 0;
+  while (patience == 0 || idle < patience) {
     const Layers before = layers_;
     ++moves_;
     kick();
@@ -476,6 +469,48 @@ void DiagramMoves::run(const Layers& start, Loss upper, std::uint64_t patience) 
     }
     control_.check();
   }
+}
+
+// From here by cooling and a few moves in turns, as long as that gains now and then, then from
+// elsewhere.
+void DiagramMoves::anneal(std::uint64_t patience) {
+  constexpr std::uint64_t kPolish = 60, kStay = 6;
+  DiagramAnnealing annealing(p_, widths_, price_, dice_.below(std::size_t{1} << 52), control_);
+  Layers here = layers_;
+  Loss value = worth();
+  std::uint64_t stayed = 0;
+  for (std::uint64_t idle = 0; patience == 0 || idle < patience; idle += kPolish) {
+    const Loss least = best_;
+    const bool anew = stayed == kStay;
+    layers_ = annealing.cool(anew ? Layers{} : here);
+    measure();
+    consider(here, kInfinite);
+    go_on(worth(), kPolish);
+    const Loss found = worth();
+    stayed = anew || found < value ? 0 : stayed + 1;
+    if (anew || found <= value) {
+      here = layers_;
+      value = found;
+    }
+    if (best_ < least) idle = 0;
+  }
+}
+
+void DiagramMoves::run(const Layers& start, Loss upper, std::uint64_t patience) {
+  layers_ = start.empty() ? Layers{{LayeredNode{0, 0, ~0, ~0}}} : start;
+  measure();
+  const Layers given = layers_;
+  best_ = upper;
+  Loss best = start.empty() ? kInfinite : worth();  // of what follows here
+  settle();
+  fill();
+  settle();
+  if (consider(given, best)) best = worth();
+  // a rule would forbid most of what cooling finds
+  const bool cools = !picky_ && DiagramAnnealing::takes(p_);
+  if (!cools || (patience > 0 && patience <= kSettled)) return go_on(best, patience);
+  go_on(best, kSettled);
+  anneal(patience > 0 ? patience - kSettled : 0);
 }
 
 }  // namespace odt

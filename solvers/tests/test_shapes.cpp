@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "check.hpp"
+#include "odt/control.hpp"
+#include "odt/diagram_annealing.hpp"
 #include "odt/diagrams.hpp"
 #include "random_problem.hpp"
 
@@ -120,4 +122,53 @@ CASE(threads_search_a_shape_together_as_one_does) {
     }
   CHECK(shared > 0);
   CHECK(check::trials(10, 0.2) < 3 || turns > 0);
+}
+
+CASE(annealing_tells_what_rows_lose_and_loses_no_start) {
+  int better = 0;
+  const std::vector<int> widths = {1, 2, 3, 2};
+  for (int seed = 0; seed < check::trials(2, 0.5); ++seed) {
+    std::atomic<int> wrong{0}, gained{0};
+    const auto thread = [&](int rows, int number) {
+      Random random(static_cast<unsigned>(7 * seed + number));
+      LayeredProblem p = planted_shape(static_cast<unsigned>(seed), widths, seed % 2 ? 2 : 9);
+      p.rank.clear();
+      p.rows = static_cast<std::size_t>(rows);
+      for (std::size_t k = 0; k < p.rows * p.features; ++k)
+        p.rank.push_back(static_cast<std::uint32_t>(
+            draw(random, 0, static_cast<int>(p.distinct[k / p.rows]) - 1)));
+      p.loss.clear();
+      for (std::size_t k = 0; k < p.rows * static_cast<std::size_t>(p.labels); ++k)
+        p.loss.push_back(draw(random, 0, 2) ? 3 * draw(random, 0, 5) : 0);
+      const Loss price = draw(random, 0, 2) * 5;
+      const auto value = [&](const Layers& layers) {
+        Loss sum = loss_by(p, layers);
+        for (const auto& layer : layers) sum += price * static_cast<Loss>(layer.size());
+        return sum;
+      };
+      const Options options;
+      Control control(options);
+      DiagramAnnealing one(p, widths, price, 5, control), other(p, widths, price, 5, control);
+      const Layers first = one.cool({});
+      if (one.value() != value(first) || value(other.cool({})) != one.value()) ++wrong;
+      const Layers given = any_diagram(random, p, widths);
+      const Layers next = one.cool(given);
+      if (one.value() != value(next) || value(next) > value(given)) ++wrong;
+      gained += value(next) < value(given);
+      for (const Layers& found : {first, next})
+        for (std::size_t l = 0; l < found.size(); ++l) {
+          if (found[l].size() > static_cast<std::size_t>(widths[l])) ++wrong;
+          const int below = l + 1 < found.size() ? static_cast<int>(found[l + 1].size()) : 0;
+          for (const LayeredNode& n : found[l])
+            if (std::max(n.left, n.right) >= below || std::min(n.left, n.right) < -p.labels)
+              ++wrong;
+        }
+    };
+    std::vector<std::thread> threads;
+    for (int rows : {40, 200, 512}) threads.emplace_back(thread, rows, rows % 7);
+    for (std::thread& each : threads) each.join();
+    CHECK(wrong == 0);
+    better += gained;
+  }
+  CHECK(better > 0);
 }

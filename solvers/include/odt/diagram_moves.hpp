@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "odt/control.hpp"
+#include "odt/diagram_annealing.hpp"
 #include "odt/diagrams.hpp"
 #include "odt/dice.hpp"
 
@@ -63,6 +64,8 @@ class DiagramMoves {
   void lead(std::size_t layer, std::size_t node);
   bool consider(const Layers& before, Loss most);
   Loss slack(std::uint64_t idle, Loss best);
+  void go_on(Loss best, std::uint64_t patience);
+  void anneal(std::uint64_t patience);
 
   // What rows lose from each end: [row * ends + end], and by set of rows.
   template <class T>
