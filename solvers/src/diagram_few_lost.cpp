@@ -380,6 +380,10 @@ struct FewSearch {
     return any;
   }
 
+  ODT_FEW_TARGET static bool contains(const FewLost::Bits& all, const FewLost::Bits& some) {
+    return _mm256_testc_si256(load_few(all), load_few(some)) != 0;
+  }
+
   // Of some sets the least ones, that contain no other.
   ODT_FEW_TARGET static void keep_least(std::vector<FewLost::Bits>& sets) {
     std::sort(sets.begin(), sets.end(), [](const FewLost::Bits& a, const FewLost::Bits& b) {
@@ -388,10 +392,9 @@ struct FewSearch {
     });
     std::size_t kept = 0;
     for (const FewLost::Bits& one : sets) {
-      bool contains = false;
-      for (std::size_t i = 0; i < kept && !contains; ++i)
-        contains = _mm256_testc_si256(load_few(one), load_few(sets[i])) != 0;
-      if (!contains) sets[kept++] = one;
+      bool more = false;
+      for (std::size_t i = 0; i < kept && !more; ++i) more = contains(one, sets[i]);
+      if (!more) sets[kept++] = one;
     }
     sets.resize(kept);
   }
@@ -405,15 +408,27 @@ struct FewSearch {
     return least;
   }
 
-  ODT_FEW_TARGET void list_rests(std::vector<FewLost::Bits>& found) {
+  // Those that lose most come first, as they are refuted soonest.
+  ODT_FEW_TARGET void list_rests(std::vector<FewLost::Rest>& found) {
     add_all();
-    for (int label = 0; label < 2; ++label)
-      for (FewLost::Bits rest : least_beyond(label)) {
-        for (std::size_t w = 0; w < FewLost::kWords; ++w)
-          rest[w] |= rows[w] & ~of_label[label].rows[w];
-        found.push_back(rest);
-      }
-    keep_least(found);
+    const __m256i all = load_few(rows);
+    for (int lost = 0; lost <= E; ++lost) {
+      std::vector<FewLost::Bits> least;
+      for (int label = 0; label < 2; ++label)
+        for (std::size_t f = 0; f < few.order_.size(); ++f) {
+          const FewLost::Bits* before = few.before_.data() + f * 256;
+          store_few(least.emplace_back(),
+                    _mm256_andnot_si256(load_few(before[first(1 - label, f, lost)]), all));
+          store_few(least.emplace_back(),
+                    _mm256_and_si256(load_few(before[last(1 - label, f, lost) + 1]), all));
+        }
+      keep_least(least);
+      for (const FewLost::Bits& rest : least)
+        if (std::none_of(found.begin(), found.end(),
+                         [&](const FewLost::Rest& r) { return contains(rest, r.rows); }))
+          found.push_back({lost, rest});
+    }
+    std::reverse(found.begin(), found.end());
   }
 
   // What ends is twice of one label, and so is a side of the last cut: three sides that have no
@@ -554,10 +569,11 @@ bool FewLost::chain_of_three(const std::uint64_t* bits, std::size_t words,
   return ask_few_blocks<0>(blocks_, ask) != 0;
 }
 
-std::vector<FewLost::Bits> FewLost::rests(const std::uint64_t* bits, std::size_t words) const {
-  std::vector<Bits> found;
-  ask_few_blocks<0>(blocks_, [&](auto most, auto blocks) {
-    FewSearch<most, blocks> search{*this, asked(bits, words)};
+std::vector<FewLost::Rest> FewLost::rests(const std::uint64_t* bits, std::size_t words,
+                                          Loss most) const {
+  std::vector<Rest> found;
+  ask_few(blocks_, most, [&](auto lost, auto blocks) {
+    FewSearch<lost, blocks> search{*this, asked(bits, words)};
     search.list_rests(found);
     return 0;
   });
@@ -583,7 +599,9 @@ Loss FewLost::chain(const std::uint64_t*, std::size_t, Loss, std::uint64_t&) con
 bool FewLost::chain_of_three(const std::uint64_t*, std::size_t, std::uint64_t&) const {
   return true;
 }
-std::vector<FewLost::Bits> FewLost::rests(const std::uint64_t*, std::size_t) const { return {}; }
+std::vector<FewLost::Rest> FewLost::rests(const std::uint64_t*, std::size_t, Loss) const {
+  return {};
+}
 bool FewLost::may_meet(const std::uint64_t*, const std::uint64_t*, std::size_t) const {
   return true;
 }

@@ -269,31 +269,43 @@ class ShapeTrees {
     return found;
   }
 
-  // Whether the rows of both nodes of a layer may lose nothing, where the next layer has one node.
-  // What one cut tells leads nowhere, and leaves that node to the other one.
-  bool may_meet(std::size_t i, const Set& s, const Set& others) {
-    const auto ends = [&](const Set& all) { return table_.few.stump(all.word, W, 0) == 0; };
-    if (last(i) || !narrows(i) || !table_.few.takes(0) || ends(s) || ends(others)) return true;
-    if (i + 2 == shape_.size()) return table_.few.may_meet(s.word, others.word, W);
-    const std::vector<Set> here = rests(i, s, false), there = rests(i, others, false);
-    for (const Set& a : here)
-      for (const Set& b : there)
-        if (trees(i + 1, a | b, 0) == 0) return true;
+  // Whether the rows of both nodes of a layer may lose so little, where the next layer has one
+  // node. What one cut tells leads nowhere, and leaves that node to the other one.
+  bool may_meet(std::size_t i, const Set& s, const Set& others, Loss budget) {
+    if (last(i) || !narrows(i) || !table_.few.takes(budget)) return true;
+    const auto ends = [&](const Set& all) {
+      return table_.few.stump(all.word, W, budget) <= budget;
+    };
+    if (ends(s) || ends(others)) return true;
+    if (budget == 0 && i + 2 == shape_.size()) return table_.few.may_meet(s.word, others.word, W);
+    const std::vector<Rest> here = rests(i, s, budget), there = rests(i, others, budget);
+    for (const Rest& a : here)
+      for (const Rest& b : there) {
+        const Loss room = budget - a.lost - b.lost;
+        if (room >= 0 && trees(i + 1, a.rows | b.rows, room) <= room) return true;
+      }
     return false;
   }
 
-  // What a cut of which one side ends may lead on of these rows, so that nothing is lost; or one
-  // such set.
-  std::vector<Set> rests(std::size_t i, const Set& s, bool one) {
-    std::vector<Set> found;
-    for (const FewLost::Bits& left : table_.few.rests(s.word, W)) {
-      Set rest;
-      std::copy_n(left.begin(), std::min<std::size_t>(W, left.size()), rest.word);
-      if (trees(i + 1, rest, 0) > 0) continue;
-      found.push_back(rest);
-      if (one) break;
+  // What a cut of which one side ends may lead on of these rows, so that so few are lost.
+  struct Rest {
+    Loss lost;
+    Set rows;
+  };
+  std::vector<Rest> rests(std::size_t i, const Set& s, Loss budget) {
+    std::vector<Rest> found;
+    for (const FewLost::Rest& left : table_.few.rests(s.word, W, budget)) {
+      const Set rows = set_of(left.rows);
+      if (left.lost + trees(i + 1, rows, budget - left.lost) <= budget)
+        found.push_back({left.lost, rows});
     }
     return found;
+  }
+
+  static Set set_of(const FewLost::Bits& rows) {
+    Set set;
+    std::copy_n(rows.begin(), std::min<std::size_t>(W, rows.size()), set.word);
+    return set;
   }
 
   // What the rows lose at least with one cut: exact where it is at most `budget`, and where there
@@ -327,7 +339,15 @@ class ShapeTrees {
 
   // One arc ends, the other leads on.
   Loss chain(std::size_t i, const Set& s, const Held& h, Loss best) {
-    if (best == 1 && table_.few.takes(0) && !pairs_of_one_) return rests(i, s, true).empty();
+    if (best - 1 <= kMostListed && table_.few.takes(best - 1) && !pairs_of_one_) {
+      for (const FewLost::Rest& rest : table_.few.rests(s.word, W, best - 1)) {
+        const Loss room = best - 1 - rest.lost;
+        if (room < 0) continue;
+        best = std::min(best, rest.lost + trees(i + 1, set_of(rest.rows), room));
+        if (best == 0) break;
+      }
+      return best;
+    }
     const Loss further = !table_.few.takes(best - 1) ? kFurther
                          : shape_.back() > 1         ? kFewFurther
                                                      : 0;  // the last two layers are told soon
@@ -449,6 +469,7 @@ class ShapeTrees {
   std::vector<std::vector<std::size_t>> first_;  // by layer, which feature comes when
   Loss dearest_ = 0;                  // what a row loses at most
   std::size_t kept_ = 0, looked_ = 0;
+  static constexpr Loss kMostListed = 2;  // of rows that a side which ends may lose
   static constexpr Loss kFewest = 1;        // above it sums are quicker
   static constexpr Loss kFewFurther = 3;    // rows that end where few are lost, and elsewhere,
   static constexpr Loss kFurther = 8;       // of which the layers below tell at once

@@ -251,9 +251,10 @@ class ShapeSearch : ShapeTrees<W> {
       others += trees(i, sets[k], below_ - 1 - others);
       if (others >= below_) return found;
     }
-    if (others == below_ - 1 && used == 2 && has[0] + has[1] == 0 &&
-        !may_meet(i + 1, next[0], next[1]))
-      return found;
+    if (used == 2) {
+      const Loss budget = below_ - 1 - others + has[0] + has[1];
+      if (budget <= kMostMet && !may_meet(i + 1, next[0], next[1], budget)) return found;
+    }
     const Held h = held(sets[j]);
     for (std::size_t f = 0; f < p_.features; ++f) {
       lay(lines_[f], h, f);
@@ -504,6 +505,7 @@ class ShapeSearch : ShapeTrees<W> {
   }
 
   static constexpr std::uint64_t kFurtherTurn = 4;
+  static constexpr Loss kMostMet = 1;  // where more may be lost, two nodes seldom tell more
   Job<W>* job_ = nullptr;
   const std::function<Loss()>* lowered_ = nullptr;
   const LayeredTold* told_ = nullptr;

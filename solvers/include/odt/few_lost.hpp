@@ -42,10 +42,14 @@ class FewLost {
   // Only if `takes(0)`, as all below.
   bool chain_of_three(const std::uint64_t* bits, std::size_t words, std::uint64_t& looked) const;
 
-  // What is left of them where one side of a cut ends and loses nothing: the least first, without
-  // what contains another one. The cuts below tell of the others as much.
+  // What is left of them where one side of a cut ends and loses so much, at most `most`: without
+  // what contains another one that loses no more. The cuts below tell of the others as much.
   using Bits = std::array<std::uint64_t, 4>;
-  std::vector<Bits> rests(const std::uint64_t* bits, std::size_t words) const;
+  struct Rest {
+    Loss lost;
+    Bits rows;
+  };
+  std::vector<Rest> rests(const std::uint64_t* bits, std::size_t words, Loss most) const;
 
   // Whether rows of two nodes may lose nothing where one side of each ends, and the others have a
   // cut together. Not of a node whose sides both end.
