@@ -299,6 +299,11 @@ def test_files_without_a_solution(text: str, code: str) -> None:
             "use(n0,a) 1 0\nx 0.5 1\n# Rows 1\nr 1 0\n",
             3,
         ),
+        (  # HiGHS 1.16
+            "Model status\nOptimal\n\n# Primal solution values\nFeasible\nObjective 3\n"
+            "Objective_bound 2\nMIP_rel_gap 0.3\n# Columns 2\nuse(n0,a) 1\nx 0.5\n# Rows 0\n",
+            3,
+        ),
     ],
 )
 def test_lists_of_values_are_read(text: str, objective: float | None) -> None:

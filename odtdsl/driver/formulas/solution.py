@@ -139,7 +139,7 @@ def _highs_raw(text: str, path: Path) -> Solution:
     lines = section.splitlines()
     start = next((i for i, x in enumerate(lines) if x.startswith("# Columns")), len(lines))
     for line in lines[:start]:
-        if line.startswith("Objective"):
+        if line.startswith("Objective "):  # and not `Objective_bound`
             objective = _number(line.split()[-1], path)
     for line in lines[start + 1 :]:
         if line.startswith("#") or not line.strip():
