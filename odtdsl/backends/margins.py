@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from odtdsl.backends.quiet_highs import quiet_highs
 from odtdsl.datasets.table import FloatArray, IntArray
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.planes import Planes, planes
@@ -128,8 +129,7 @@ def _least(matrix: FloatArray, costs: FloatArray, *, least_margin: float) -> Flo
 
     rows, columns = matrix.shape
     n = (columns - 2) // 2
-    solver: Any = highspy.Highs()
-    solver.setOptionValue("output_flag", False)
+    solver = quiet_highs()
     lp: Any = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = columns, rows
     lp.col_cost_ = costs

@@ -16,6 +16,7 @@ import numpy as np
 from odtdsl.backends.base import Limits
 from odtdsl.backends.milp.program import Numbers, Program
 from odtdsl.backends.milp.pyomo_model import Standard
+from odtdsl.backends.quiet_highs import quiet_highs
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray
 
 WIDE = 10_000
@@ -67,9 +68,7 @@ class Solver:
 
         self._api = highspy
         self.n_columns = program.n_columns
-        self.highs: Any = highspy.Highs()
-        self.highs.setOptionValue("output_flag", False)
-        self.highs.setOptionValue("log_to_console", False)
+        self.highs = quiet_highs()
         status = self.highs.passModel(_lp(program, standard, slack))
         if status == highspy.HighsStatus.kError:
             raise RuntimeError("HiGHS refused the model")
