@@ -69,6 +69,41 @@ rule pure: forall leaf: purity >= 50%
     assert line.rows == (RowCount(of="the tightest leaf", rows=3),)
 
 
+@pytest.mark.parametrize(
+    ("rule", "holds", "told"),
+    [
+        ("forall leaf: size >= 2", False, True),
+        ("forall leaf: 2 <= size(u)", False, True),
+        ("errors <= 0", False, True),
+        ("count_predicted(q) >= 2", False, True),
+        ("forall leaf: size >= 1", True, False),
+        ("forall leaf: size >= 50%", False, False),  # goes by the rows here
+        ("accuracy >= 90%", False, False),
+        ("forall leaf: size(u) >= size(v)", False, False),
+    ],
+)
+def test_a_bound_in_rows_that_fewer_test_rows_break_is_told(
+    rule: str, holds: bool, told: bool
+) -> None:
+    spec = f"""data frame
+target y
+drop g
+group u = g == "u"
+group v = g == "v"
+tree depth <= 1
+minimize errors
+rule few: {rule.replace("(q)", '("q")')}
+"""
+    train = {"a": [1, 1, 1, 1, 2, 2, 2, 2], "g": list("uuvvuuvv"), "y": list("ppppqqqq")}
+    test = {"a": [1, 1, 2], "g": list("uvv"), "y": list("pqq")}
+    result = odtdsl.solve(spec, frame=train, test_frame=test)
+    assert all(line.holds and not line.note for line in result.audit.lines)
+    assert result.test is not None
+    (line,) = result.test.audit.lines
+    assert line.holds is holds
+    assert ("number of training rows" in line.note) is told
+
+
 def test_rows_of_a_value_that_no_training_row_has_are_told() -> None:
     """They are in no group that the column makes."""
     spec = """data frame

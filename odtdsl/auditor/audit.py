@@ -249,7 +249,11 @@ def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> AuditLine:
         line = replace(line, groups=group_values(rule.condition, here))
     try:
         kept = all(holds(rule.condition, instance) for instance in over)
-        notes = (left_out(rule.condition, here), in_no_group(rule.condition, here))
+        notes = (
+            left_out(rule.condition, here),
+            in_no_group(rule.condition, here),
+            "" if kept or here.rows.training else _in_training_rows(rule.condition),
+        )
         line = replace(line, holds=kept, note="; ".join(filter(None, notes)))
         sides = [side for one in over if (side := _numbers(rule.condition, one)) is not None]
         if rule.scope is Scope.MODEL:
@@ -276,6 +280,19 @@ def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> AuditLine:
         rows=row_counts(rule.condition, over[at]),
         days=_of_days(rule.condition, here),
     )
+
+
+COUNTS = ("size", "errors", "count_predicted")
+"""Measures that grow with the number of rows."""
+
+
+def _in_training_rows(condition: Condition) -> str:
+    """The note on a bound that is a number of rows, and so of those it was written for."""
+    sides = (condition.left, condition.right) if isinstance(condition, Compare) else ()
+    counts = any(isinstance(side, Apply) and side.term in COUNTS for side in sides)
+    if not counts or not any(isinstance(side, Const) for side in sides):
+        return ""
+    return "the bound is a number of training rows; a percentage would go by the rows here"
 
 
 def _of_days(condition: Condition, here: TreeOn | DiagramOn) -> bool:
