@@ -378,6 +378,14 @@ def test_rules_that_nothing_obeys_and_rows_that_do_not_are_told() -> None:
     assert warning.notes == ("rule `r0` is broken by 1 row: 1",)
 
 
+def test_counts_that_break_rules_on_rates_are_not_told() -> None:
+    """A rate of at least 0.01 is what R114 advises; most rows count 0."""
+    frame: Frame = {"a": [1.0, 2.0, 3.0], "y0": [0.0, 1.0, 3.0], "y1": [0.0, 2.0, 2.0]}
+    for loss, told in (("poisson", False), ("mse", True)):
+        result = odt.solve(spec(("y0 >= 0.01", "y1 >= 0.01"), loss, 1), frame=frame)
+        assert ("R113" in {one.code for one in result.warnings}) is told, loss
+
+
 @pytest.mark.parametrize(
     ("loss", "told"),
     [

@@ -27,7 +27,8 @@ def warn_of_outputs(rows: Rows, reporter: Reporter) -> None:
         if found.is_empty:
             _tell_empty(rules, rows, reporter)
         else:
-            _tell_rows(rules, rows, reporter)
+            if not _is_of_rates(rows):
+                _tell_rows(rules, rows, reporter)
             _tell_infinite(found, rules, rows, reporter)
     except OdtError:  # too many cases, or no engine: what solves tells it
         return
@@ -35,6 +36,12 @@ def warn_of_outputs(rows: Rows, reporter: Reporter) -> None:
 
 def _speaks_of_outputs(rule: RuleDecl) -> bool:
     return any(call.term == "output" for call in applications(rule.condition))
+
+
+def _is_of_rates(rows: Rows) -> bool:
+    """Whether outputs are rates: the counts of single rows, 0 most of all, need not obey them."""
+    measures = [stage.measure for stage in rows.problem.objective]
+    return any(call.term == "poisson" for one in measures for call in applications(one))
 
 
 def _set(rules: Sequence[RuleDecl], rows: Rows) -> FeasibleSet:
@@ -98,10 +105,8 @@ def _tell_infinite(
     found: FeasibleSet, rules: Sequence[RuleDecl], rows: Rows, reporter: Reporter
 ) -> None:
     """Under `poisson`, rules that let no output be above 0 where rows are."""
-    measures = [stage.measure for stage in rows.problem.objective]
-    calls = [call.term for measure in measures for call in applications(measure)]
     assert rows.data.targets is not None
-    if "poisson" not in calls or rows.data.targets.min() < 0:
+    if not _is_of_rates(rows) or rows.data.targets.min() < 0:
         return
     values, _ = found.deviance(rows.data.targets.mean(axis=0)[None])
     if not np.isfinite(values[0]):
