@@ -120,6 +120,16 @@ def test_parquet_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert "pip install pyarrow" in caught.value.diagnostics[0].helps[0]
 
 
+def test_a_text_that_is_called_parquet_is_told_so(tmp_path: Path) -> None:
+    for content, told in ((b"a,y\n1,p\n2,q\n", True), (b"", True), (b"PAR1 broken", False)):
+        (tmp_path / "rows.parquet").write_bytes(content)
+        with pytest.raises(OdtError) as caught:
+            read(DataRequest(kind="file", name="rows.parquet"), base=tmp_path)
+        (one,) = caught.value.diagnostics
+        assert one.code == "D108"
+        assert any("give it the ending `.csv`" in text for text in one.helps) is told, content
+
+
 def test_arrays() -> None:
     table = read_frame(np.array([[1, 2.5], [math.nan, -0.0]]))
     assert cells(table) == {"x0": ["1", None], "x1": ["2.5", "0"]}

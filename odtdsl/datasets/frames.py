@@ -111,7 +111,12 @@ def read_parquet(path: Path, request: DataRequest) -> Table:
     except (OSError, OdtError):
         raise
     except Exception as problem:  # each library has its own errors for a broken file
-        raise error("D108", f"{request.name} is not a Parquet file: {problem}") from None
+        with path.open("rb") as stream:
+            begins = stream.read(4)
+        helps = () if begins == b"PAR1" else ("if it holds text, give it the ending `.csv`",)
+        raise error(
+            "D108", f"{request.name} is not a Parquet file: {problem}", helps=helps
+        ) from None
     # Given away, so that each column is freed when it is read: both together may not fit.
     dates = (*request.days, *request.parts)
     marks = Marks.of(request.na)
