@@ -209,7 +209,7 @@ def test_moves_beside_shapes(threads: int, monkeypatch: pytest.MonkeyPatch) -> N
     told: set[int] = set()
     again: Counter[bool] = Counter()
     found = 0
-    for seed in range(scaled(60, least=20)):
+    for seed in range(scaled(60, least=10)):
         rng = random.Random(f"beside shapes {seed}")
         price, rules = rng.choice(PRICES), rng.sample(RULES, rng.randint(0, 1))
         core = core_of(rng, 8, rng.choice(WIDTHS), price, rules)
