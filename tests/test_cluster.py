@@ -24,7 +24,7 @@ from scale import scaled
 import odtdsl
 from odtdsl.backends.exact import remote
 from odtdsl.base import _engine
-from odtdsl.base.cluster import connected
+from odtdsl.base.cluster import connected, dask_client
 from odtdsl.base.diagnostics.model import OdtError
 from odtdsl.interfaces.cli.main import app
 
@@ -585,3 +585,12 @@ def test_ctrl_c_of_a_terminal_ends_local_workers_quietly(tmp_path: Path) -> None
     out, err = ran.communicate(timeout=60)
     assert "interrupted" in out
     assert "Traceback" not in err
+
+
+def test_a_worker_that_ends_as_it_starts_is_no_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr("distributed.Client", fails)
+    with pytest.raises(OdtError, match="no dask cluster responds: Nanny failed to start"):
+        dask_client(None, 2)

@@ -166,7 +166,7 @@ def dask_client(address: str | None, workers: int | None) -> Any:
             return Client(address, set_as_default=False, timeout=PATIENCE)
         with config.set(QUIET):
             return Client(set_as_default=False, **own)
-    except (OSError, ValueError, TimeoutError) as failure:
+    except (OSError, ValueError, TimeoutError, RuntimeError) as failure:  # the last: a worker ended
         raise unreachable("dask", address, failure) from None
 
 
