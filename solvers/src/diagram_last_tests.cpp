@@ -63,7 +63,7 @@ LastTests::LastTests(const LayeredProblem& p) {
 
 bool SharedLastTests::works(std::size_t layer) const {
   // The further up, the more sets there are below a node; the first layers have few nodes.
-  const std::size_t most = layer <= 1 && shape_.back() < kMostShared ? 3 : 2;
+  const std::size_t most = layer <= 1 ? 3 : 2;
   return !choices_.empty() && below(layer) <= most;
 }
 
@@ -221,33 +221,13 @@ ODT_LAST_TARGET void SharedLastTests::pair(const Set& s, Bytes* lost, std::size_
     }
 }
 
-// By each choice, what a node loses of which this is known: `Pairs` by the functions of two nodes.
-template <int Others, bool Pairs>
-struct ByChoice {
-  template <class Choice>
-  ODT_LAST_TARGET static inline LastLanes of(const std::uint8_t* lost, const Choice& choice) {
-    constexpr std::size_t kRow = 2 * LastTests::kMost;
-    const std::uint8_t* here = lost + LastTests::kMost * static_cast<std::size_t>(choice.vector);
-    LastLanes least = Others > 0 && Pairs ? last_all(255) : last_load(here);
-    int two = 255;
-    for (int a = 0; a < Others; ++a) {
-      const auto first = static_cast<std::size_t>(choice.others[a]);
-      least =
-          _mm256_min_epu8(least, Pairs ? last_load(here + kRow * first) : last_all(lost[first]));
-      for (int b = a + 1; b < Others && Pairs; ++b)
-        two = std::min<int>(two, lost[kRow * first + static_cast<std::size_t>(choice.others[b])]);
-    }
-    return Others > 1 && Pairs ? _mm256_min_epu8(least, last_all(two)) : least;
-  }
-};
-
-// A node two above the last layer, of two nodes below: of each choice the best test. `pairs_` has
-// what the sides of tests lose, first by functions. By several functions a side loses the least of
-// any two, so what is known of all but the last two serves many choices in a row.
+// By each choice the least sum of what two sides lose, or of one side that alone. `pairs` has what
+// sides lose by two functions, first by these. By several functions a side loses the least of any
+// two, so what is known of all but the last two serves many choices in a row.
 template <int Others>
-ODT_LAST_TARGET void SharedLastTests::best_of_pairs(const Which& which, Lost& lost) const {
+ODT_LAST_TARGET void SharedLastTests::best_of_pairs(const Bytes* pairs, std::size_t sides,
+                                                    const Which& which, Lost& lost) const {
   constexpr int kBefore = Others > 1 ? Others - 1 : 0;
-  const std::size_t sides = 2 * t_.left.size();
   Bytes before[2][2 * LastTests::kMost];  // by the functions before the last two
   std::array<int, 3> of = {-1, -1, -1};
   for (std::size_t n = 0; n < which.size(); ++n) {
@@ -258,7 +238,7 @@ ODT_LAST_TARGET void SharedLastTests::best_of_pairs(const Which& which, Lost& lo
       for (std::size_t u = 0; u < 2; ++u)
         for (std::size_t t = 0; t < sides; ++t) {
           const auto lost_by = [&](int g, std::size_t w) {
-            return pairs_[(2 * static_cast<std::size_t>(g) + w) * sides + t].at;
+            return pairs[(2 * static_cast<std::size_t>(g) + w) * sides + t].at;
           };
           LastLanes least = last_load(lost_by(of[0], u));
           if (kBefore > 1) {
@@ -271,34 +251,28 @@ ODT_LAST_TARGET void SharedLastTests::best_of_pairs(const Which& which, Lost& lo
         }
     }
     const auto g = static_cast<std::size_t>(Others > 0 ? choice.others[Others - 1] : 0);
-    const Bytes *here = pairs_.data() + (2 * g + v) * sides, *more = before[v],
+    const Bytes *here = pairs + (2 * g + v) * sides, *more = before[v],
                 *one = before[g / LastTests::kMost];
-    LastLanes least = last_all(255);
-    for (std::size_t t = 0; t < sides; t += 2) {
-      const auto side = [&](std::size_t k) ODT_LAST_TARGET {
-        const LastLanes by = last_load(here[k].at);
-        if (kBefore == 0) return by;
-        return _mm256_min_epu8(_mm256_min_epu8(by, last_load(more[k].at)),
-                               last_all(one[k].at[g % LastTests::kMost]));
-      };
+    const auto side = [&](std::size_t k) ODT_LAST_TARGET {
+      const LastLanes by = last_load(here[k].at);
+      if (kBefore == 0) return by;
+      return _mm256_min_epu8(_mm256_min_epu8(by, last_load(more[k].at)),
+                             last_all(one[k].at[g % LastTests::kMost]));
+    };
+    LastLanes least = sides == 1 ? side(0) : last_all(255);
+    for (std::size_t t = 0; t + 1 < sides; t += 2)
       least = _mm256_min_epu8(least, _mm256_add_epi8(side(t), side(t + 1)));
-    }
     last_store(lost[n].at, least);
   }
 }
 
-void SharedLastTests::cuts_above_pairs(const Set& s, const Which& which, Lost& lost) {
-  const std::size_t sides = 2 * t_.left.size();
-  pairs_.resize((shape_.back() == 1 ? 2 : 2 * kFunctions) * sides);
-  for (std::size_t t = 0; t < t_.left.size(); ++t) {
-    pair(s.both(t_.left[t]), &pairs_[2 * t], sides);
-    pair(s.without(t_.left[t]), &pairs_[2 * t + 1], sides);
-  }
+void SharedLastTests::by_choice(const Bytes* pairs, std::size_t sides, const Which& which,
+                                Lost& lost) const {
   switch (shape_.back()) {
-    case 1: best_of_pairs<0>(which, lost); break;
-    case 2: best_of_pairs<1>(which, lost); break;
-    case 3: best_of_pairs<2>(which, lost); break;
-    default: best_of_pairs<3>(which, lost);
+    case 1: best_of_pairs<0>(pairs, sides, which, lost); break;
+    case 2: best_of_pairs<1>(pairs, sides, which, lost); break;
+    case 3: best_of_pairs<2>(pairs, sides, which, lost); break;
+    default: best_of_pairs<3>(pairs, sides, which, lost);
   }
 }
 
@@ -308,7 +282,13 @@ ODT_LAST_TARGET void SharedLastTests::cuts(std::size_t layer, const Set& s, cons
   lost.assign(which.size(), {});
   work_ += lost.size() * t_.left.size() / 8;
   if (below(layer) == 2 && shape_[layer + 1] > 1) {  // the most frequent case
-    cuts_above_pairs(s, which, lost);
+    const std::size_t sides = 2 * t_.left.size();
+    pairs_.resize((shape_.back() == 1 ? 2 : 2 * kFunctions) * sides);
+    for (std::size_t t = 0; t < t_.left.size(); ++t) {
+      pair(s.both(t_.left[t]), &pairs_[2 * t], sides);
+      pair(s.without(t_.left[t]), &pairs_[2 * t + 1], sides);
+    }
+    by_choice(pairs_.data(), sides, which, lost);
     return;
   }
   for (Bytes& b : lost) last_store(b.at, last_all(255));
@@ -370,11 +350,15 @@ const SharedLastTests::Kept& SharedLastTests::kept(std::size_t layer, const Set&
 }
 
 // What the rows of a node lose by each of these choices. Of the last two layers it is kept by
-// functions, and only if asked to.
+// functions, and only if asked to; further up, unless too much is.
 ODT_LAST_TARGET void SharedLastTests::spell(std::size_t layer, const Set& s, const Which& which,
                                             bool keep, Lost& lost) {
   lost.resize(which.size());
   if (below(layer) > 1) {
+    if (!keep && bytes_ > most_) {
+      cuts(layer, s, which, lost);
+      return;
+    }
     const Kept& known = kept(layer, s, which);
     auto at = known.which.begin();
     for (std::size_t n = 0; n < which.size(); ++n) {
@@ -390,20 +374,18 @@ ODT_LAST_TARGET void SharedLastTests::spell(std::size_t layer, const Set& s, con
     else
       pair(s, one_.data(), 1);
   }
-  const std::uint8_t* by_functions = (keep ? kept(layer, s, which).lost : one_)[0].at;
-  const auto write = [&](auto by) ODT_LAST_TARGET {
-    for (std::size_t n = 0; n < which.size(); ++n)
-      last_store(lost[n].at, by.of(by_functions, choices_[which[n]]));
-  };
-  switch (below(layer) == 0 ? shape_.back() : kMostShared + shape_.back()) {
-    case 1: write(ByChoice<0, false>()); break;
-    case 2: write(ByChoice<1, false>()); break;
-    case 3: write(ByChoice<2, false>()); break;
-    case 4: write(ByChoice<3, false>()); break;
-    case 5: write(ByChoice<0, true>()); break;
-    case 6: write(ByChoice<1, true>()); break;
-    case 7: write(ByChoice<2, true>()); break;
-    default: write(ByChoice<3, true>());
+  const Bytes* by_functions = (keep ? kept(layer, s, which).lost : one_).data();
+  if (below(layer) == 1) {
+    by_choice(by_functions, 1, which, lost);
+    return;
+  }
+  const std::uint8_t* of = by_functions[0].at;
+  for (std::size_t n = 0; n < which.size(); ++n) {
+    const Choice& choice = choices_[which[n]];
+    LastLanes least = last_load(by_functions[choice.vector].at);
+    for (int k = 0; k + 1 < shape_.back(); ++k)
+      least = _mm256_min_epu8(least, last_all(of[choice.others[k]]));
+    last_store(lost[n].at, least);
   }
 }
 

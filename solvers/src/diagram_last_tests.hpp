@@ -125,9 +125,9 @@ class SharedLastTests {
   void last(const Set& s, Bytes* lost);
   void pair(const Set& s, Bytes* lost, std::size_t apart);
   void cuts(std::size_t layer, const Set& s, const Which& which, Lost& lost);
-  void cuts_above_pairs(const Set& s, const Which& which, Lost& lost);
   template <int Others>
-  void best_of_pairs(const Which& which, Lost& lost) const;
+  void best_of_pairs(const Bytes* pairs, std::size_t sides, const Which& which, Lost& lost) const;
+  void by_choice(const Bytes* pairs, std::size_t sides, const Which& which, Lost& lost) const;
   int with_one_label(const Set& s) const;
 
   const LastTests& t_;
