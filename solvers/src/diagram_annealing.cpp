@@ -327,8 +327,8 @@ DiagramAnnealing::Layers DiagramAnnealing::cool(const Layers& from) {
 
 template <std::size_t W>
 DiagramAnnealing::Layers DiagramAnnealing::cool_words(double warm) {
-  constexpr double kCold = 0.12;
-  constexpr std::size_t kMostSteps = 300'000, kSteps = 300, kBlock = 256;
+  constexpr double kCold = 0.08;
+  constexpr std::size_t kMostSteps = 600'000, kSteps = 600, kBlock = 256;
   const std::size_t steps = std::min(kMostSteps, kSteps * p_.rows * splitting_.size());
   Loss now = value_ = follow<W>(0, kInfinite);
   keep(0);

@@ -471,28 +471,34 @@ void DiagramMoves::go_on(Loss best, std::uint64_t patience) {
   }
 }
 
-// From here by cooling and a few moves in turns, as long as that gains now and then, then from
-// elsewhere.
+// From here by cooling and a few moves in turns; where that gains nothing, by way of worse diagrams
+// for a while, then from elsewhere.
 void DiagramMoves::anneal(std::uint64_t patience) {
-  constexpr std::uint64_t kPolish = 60, kStay = 6;
+  constexpr std::uint64_t kPolish = 60, kStay = 6, kWalk = 2000;
   DiagramAnnealing annealing(p_, widths_, price_, dice_.below(std::size_t{1} << 52), control_);
   Layers here = layers_;
   Loss value = worth();
   std::uint64_t stayed = 0;
-  for (std::uint64_t idle = 0; patience == 0 || idle < patience; idle += kPolish) {
+  for (std::uint64_t idle = 0; patience == 0 || idle < patience;) {
     const Loss least = best_;
-    const bool anew = stayed == kStay;
-    layers_ = annealing.cool(anew ? Layers{} : here);
-    measure();
-    consider(here, kInfinite);
-    go_on(worth(), kPolish);
+    const bool anew = stayed == kStay + 1, walks = stayed == kStay;
+    if (walks) {
+      layers_ = here;
+      measure();
+      go_on(value, kWalk);
+    } else {
+      layers_ = annealing.cool(anew ? Layers{} : here);
+      measure();
+      consider(here, kInfinite);
+      go_on(worth(), kPolish);
+    }
     const Loss found = worth();
     stayed = anew || found < value ? 0 : stayed + 1;
     if (anew || found <= value) {
       here = layers_;
       value = found;
     }
-    if (best_ < least) idle = 0;
+    idle = best_ < least ? 0 : idle + (walks ? kWalk : kPolish);
   }
 }
 

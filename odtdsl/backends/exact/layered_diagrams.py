@@ -6,6 +6,7 @@ the trees of a shape lose at least, then its best diagram by branch and bound (`
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -62,7 +63,9 @@ EASY = 1.0
 """Seconds after which better diagrams are looked for, as each closes shapes."""
 
 WANDERING = 0.05
-"""Of the time that is left then, what that takes."""
+"""Of the time that is left then, what that takes; twice as much, and once more whenever half of
+what was left has passed, where more than `FEW` shapes are open: these seldom end soon.
+"""
 
 UNLIMITED = 200_000_000_000
 """Rows visited times features, in all, where no time is given: a minute or two."""
@@ -158,8 +161,8 @@ class Layered:
         """A bound on all diagrams; what is found is offered.
 
         Each thread searches a shape, and helps another with its own where there are no more.
-        Unless this is easy, `wander` looks for better diagrams on one of them: once for long, then
-        for a moment whenever there is a better one to begin from.
+        Unless this is easy, `wander` looks for better diagrams on one of them: now and then for
+        long, and for a moment whenever there is a better one to begin from.
         """
         if self.search is None:
             return self._least()
@@ -170,10 +173,10 @@ class Layered:
         self._lower(self.trees.upper())
         heapify(todo)
         spent = 0
-        hard = time.monotonic() + EASY
+        hard = due = time.monotonic() + EASY
         running: dict[Future[engine.LayeredAnswer | None], Turn | None] = {}
         over = Event()
-        wandered = better = False
+        better = False
         with ThreadPoolExecutor(most) as threads, ExitStack() as at_end:
             at_end.callback(over.set)  # nobody waits for moves
             while todo or any(running.values()):
@@ -182,11 +185,13 @@ class Layered:
                     todo.clear()
                 now = time.monotonic()
                 free = len(running) < most and all(running.values())
-                if wander and deadline and free and (better or not wandered) and now > hard:
-                    until = now + WANDERING * max(0.0, deadline - now)
+                if wander and deadline and free and now > hard and (better or now > due):
+                    brief = now <= due
+                    until, again = self._wandering(now, deadline)
+                    due = due if brief else again
                     told, ends = self.found.put, over.is_set
-                    running[threads.submit(wander, until, wandered, told, ends)] = None
-                    wandered, better = True, False
+                    running[threads.submit(wander, until, brief, told, ends)] = None
+                    better = False
                 while todo and len(running) < most:
                     turn = heappop(todo)
                     if self._is_open(turn[2]):
@@ -207,6 +212,13 @@ class Layered:
                             heappush(todo, (number, (self.bounds[shape],), shape))
         self._hear()
         return self._least()
+
+    def _wandering(self, now: float, deadline: float) -> tuple[float, float]:
+        """Until when to look for better diagrams, and from when on to do so for long again."""
+        left = max(0.0, deadline - now)
+        if self._few():
+            return now + WANDERING * left, math.inf
+        return now + 2 * WANDERING * left, now + left / 2
 
     def _lower(self, upper: int) -> None:
         """Searches that run look for nothing worse from now on."""
