@@ -22,6 +22,7 @@ from odtdsl.backends.exact import layered_diagrams
 from odtdsl.backends.exact.layered_diagrams import Layered, Layers, diagram_of
 from odtdsl.backends.exact.moves import Moves, encoded, prefix
 from odtdsl.backends.exact.unrolled import Unrolled
+from odtdsl.base import engine
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawDiagram
@@ -49,6 +50,35 @@ def moved(core: Core, start: RawDiagram | None, patience: int = 60) -> Unrolled:
     trees = unrolled(core, start)
     CheckedMoves(trees).run(None, patience)
     return trees
+
+
+@pytest.mark.parametrize(("second", "value"), [([True, True], 11), ([False, False], None)])
+def test_moves_begin_with_a_cut_that_may_stand(second: list[bool], value: int | None) -> None:
+    """The first feature would tell all rows, but its cut may not stand."""
+    labels = np.arange(40) % 4 == 0
+    ranks = np.array([labels, np.arange(40) // 4 % 2], dtype=np.uint32)
+    allowed = [np.array([False, False]), np.array(second)]
+    table = engine.RankTable(ranks, np.array([2, 2], dtype=np.uint32), allowed)
+    told: list[tuple[int, Layers]] = []
+
+    def judge(worth: int, layers: Layers) -> bool:
+        told.append((worth, layers))
+        return True
+
+    engine.improve_diagram(
+        table,
+        1 - np.eye(2, dtype=np.int64)[labels.astype(int)],
+        (1, 2),
+        price=1,
+        start=(),
+        upper=2**60,
+        judge=judge,
+        limits=engine.Limits(seed=1),
+        picky=False,
+        patience=100,
+    )
+    assert {node[0] for _, layers in told for layer in layers for node in layer} <= {1}
+    assert (min(told)[0] if told else None) == value
 
 
 def test_moves_go_on_by_way_of_worse_diagrams() -> None:

@@ -214,8 +214,8 @@ std::size_t DiagramAnnealing::change(std::size_t place) {
     if (cuts.size() > 1) {
       const std::size_t at = static_cast<std::size_t>(
           std::lower_bound(cuts.begin(), cuts.end(), n.cut) - cuts.begin());
-      const std::size_t far = static_cast<std::size_t>(
-          std::exp(real() * std::log(static_cast<double>(cuts.size()))));
+      const std::size_t far =
+          static_cast<std::size_t>(std::exp(real() * std::log(static_cast<double>(cuts.size()))));
       const bool down = real() < 0.5;
       if (down ? far <= at : at + far < cuts.size()) n.cut = cuts[down ? at - far : at + far];
       return l;
@@ -329,6 +329,7 @@ template <std::size_t W>
 DiagramAnnealing::Layers DiagramAnnealing::cool_words(double warm) {
   constexpr double kCold = 0.08;
   constexpr std::size_t kMostSteps = 600'000, kSteps = 600, kBlock = 256;
+  const std::size_t sums = plane_.size() / W;  // of a side that ends; usually 2
   const std::size_t steps = std::min(kMostSteps, kSteps * p_.rows * splitting_.size());
   Loss now = value_ = follow<W>(0, kInfinite);
   keep(0);
@@ -339,7 +340,7 @@ DiagramAnnealing::Layers DiagramAnnealing::cool_words(double warm) {
     if (step % kBlock == 0) {
       const double part = static_cast<double>(step) / static_cast<double>(steps);
       heat = heat_ * warm * std::pow(kCold / warm, part);
-      control_.poll(kBlock * W * node_.size());
+      control_.poll(kBlock * W * node_.size() * (sums + 2) / 4);
     }
     std::size_t at = pick(node_.size());
     while (empty(at)) at = pick(node_.size());

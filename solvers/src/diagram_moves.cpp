@@ -502,8 +502,18 @@ void DiagramMoves::anneal(std::uint64_t patience) {
   }
 }
 
+// A split by the first cut that may stand; nothing where none may.
+Layers DiagramMoves::first() const {
+  std::uint32_t cut = 0;
+  for (std::size_t f = 0; f < p_.features; ++f)
+    if (stands(f, 0, p_.distinct[f] - 1, cut))
+      return {{LayeredNode{static_cast<int>(f), cut, ~0, ~0}}};
+  return {};
+}
+
 void DiagramMoves::run(const Layers& start, Loss upper, std::uint64_t patience) {
-  layers_ = start.empty() ? Layers{{LayeredNode{0, 0, ~0, ~0}}} : start;
+  layers_ = start.empty() ? first() : start;
+  if (layers_.empty()) return;
   measure();
   const Layers given = layers_;
   best_ = upper;

@@ -83,6 +83,7 @@ class DiagramMoves {
   void scan(std::size_t feature, const std::uint32_t* order, std::size_t count, std::size_t wide,
             const T* total, Block<T>& block, Split& best);
   void put_in_order(std::size_t feature, const std::vector<Rows>& sets, std::size_t count);
+  Layers first() const;
   bool stands(std::size_t feature, std::uint32_t low, std::uint32_t high, std::uint32_t& cut) const;
   const std::uint32_t* rank(std::size_t f) const { return p_.rank.data() + f * p_.rows; }
   int arc_of(std::size_t end, std::size_t layer) const;
