@@ -63,8 +63,9 @@ EASY = 1.0
 """Seconds after which better diagrams are looked for, as each closes shapes."""
 
 WANDERING = 0.05
-"""Of the time that is left then, what that takes; twice as much, and once more whenever half of
-what was left has passed, where more than `FEW` shapes are open: these seldom end soon.
+"""Of the time that is left then, what that takes.
+
+It comes again after a fourth of that time, for twice as much, if there was a better one meanwhile.
 """
 
 UNLIMITED = 200_000_000_000
@@ -176,7 +177,7 @@ class Layered:
         hard = due = time.monotonic() + EASY
         running: dict[Future[engine.LayeredAnswer | None], Turn | None] = {}
         over = Event()
-        better = False
+        better, before = False, None
         with ThreadPoolExecutor(most) as threads, ExitStack() as at_end:
             at_end.callback(over.set)  # nobody waits for moves
             while todo or any(running.values()):
@@ -186,9 +187,13 @@ class Layered:
                 now = time.monotonic()
                 free = len(running) < most and all(running.values())
                 if wander and deadline and free and now > hard and (better or now > due):
-                    brief = now <= due
-                    until, again = self._wandering(now, deadline)
-                    due = due if brief else again
+                    brief, upper = now <= due, self.trees.upper()
+                    if not brief and upper == before:
+                        due = math.inf  # where the last search gained nothing, this would not
+                        continue
+                    until = now + (1 if before is None else 2) * WANDERING * (deadline - now)
+                    if not brief:
+                        due, before = now + (deadline - now) / 4, upper
                     told, ends = self.found.put, over.is_set
                     running[threads.submit(wander, until, brief, told, ends)] = None
                     better = False
@@ -212,13 +217,6 @@ class Layered:
                             heappush(todo, (number, (self.bounds[shape],), shape))
         self._hear()
         return self._least()
-
-    def _wandering(self, now: float, deadline: float) -> tuple[float, float]:
-        """Until when to look for better diagrams, and from when on to do so for long again."""
-        left = max(0.0, deadline - now)
-        if self._few():
-            return now + WANDERING * left, math.inf
-        return now + 2 * WANDERING * left, now + left / 2
 
     def _lower(self, upper: int) -> None:
         """Searches that run look for nothing worse from now on."""
