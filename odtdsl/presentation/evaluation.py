@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from odtdsl.base.numbers import counted
 from odtdsl.driver.scoring import TestScore
-from odtdsl.insight.evaluation import LEVEL, Evaluation, Measure, Part
+from odtdsl.insight.evaluation import Evaluation
+from odtdsl.insight.measured.parts import LEVEL, Measure, Part
 from odtdsl.presentation.console import audited_test, score_line, table, test_lines, trained_line
 
 MOST_SIDE_BY_SIDE = 5

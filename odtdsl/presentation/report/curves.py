@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from odtdsl.base.printing import printable
-from odtdsl.insight.evaluation import LEVEL, Part
+from odtdsl.insight.measured.parts import LEVEL, Part
 from odtdsl.presentation import evaluation
 from odtdsl.presentation.charts.chart import Axis, Plot, chart, fitting, label, line, mark
 from odtdsl.presentation.report.markup import Markup, tag

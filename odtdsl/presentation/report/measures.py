@@ -13,7 +13,7 @@ from odtdsl.presentation.report.subject import Subject
 
 if TYPE_CHECKING:
     from odtdsl.insight.evaluation import Evaluation
-    from odtdsl.insight.evaluation import Part as EvaluationPart
+    from odtdsl.insight.measured.parts import Part as EvaluationPart
 
 DRAWS = 1000
 
@@ -56,7 +56,7 @@ def _evaluated(subject: Subject) -> Evaluation | None:
 
 def _compared(found: Evaluation) -> Markup:
     """Each measure with its interval, and that of the trees beside."""
-    from odtdsl.insight.evaluation import LEVEL
+    from odtdsl.insight.measured.parts import LEVEL
 
     others = [part for _, part in found.beside]
     rows: list[tuple[Part, ...]] = [

@@ -1,0 +1,1 @@
+"""What a model is on rows whose truth is known, measure by measure, with bootstrap draws."""
