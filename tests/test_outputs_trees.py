@@ -415,6 +415,15 @@ def test_targets_of_unlike_scale_are_told_once(loss: str, told: str | None) -> N
     assert alike.objective == Fraction(5, 12)
 
 
+def test_what_a_constant_loses_is_told_by_weights() -> None:
+    """The weighted median of y1 is 0: the unweighted one would lie between 0 and 900."""
+    frame: Frame = {"a": [1.0, 2.0, 3.0, 4.0], "y0": [1.0, 2.0, 3.0, 4.0]}
+    frame |= {"y1": [0.0, 0.0, 900.0, 900.0], "w": [3.0, 1.0, 1.0, 1.0]}
+    text = spec((), "mae then leaves", 1).replace("tree", "weight w\ntree", 1)
+    (one,) = (one for one in odt.solve(text, frame=frame).warnings if one.code == "O106")
+    assert one.notes == ("the best constants have a `mae` of: `y0` 1, `y1` 300",)
+
+
 def test_targets_are_named_where_a_rule_misses_one() -> None:
     frame: Frame = {"a": [1.0, 2.0], "y0": [1.0, 4.0], "y1": [2.0, 3.0]}
     for name, said in (("claims", "there are: `y0`, `y1`, "), ("y7", "did you mean `y0`?")):

@@ -11,6 +11,7 @@ from odtdsl.datasets.table import FloatArray
 from odtdsl.language.expressions import name_text
 from odtdsl.problem.ir.expr import Apply, TargetArg, applications
 from odtdsl.problem.ir.problem import StageDecl
+from odtdsl.problem.ir.regression import median
 from odtdsl.problem.ir.rows import Rows
 
 UNLIKE = 100
@@ -31,7 +32,7 @@ def warn_of_scales(rows: Rows, reporter: Reporter) -> None:
 
 def _apart(rows: Rows, call: Apply) -> FloatArray | None:
     """What the best constants lose on each target, where these lie far apart; else None."""
-    truth, weights = rows.data.targets, rows.weights.astype(float)
+    truth, weights = rows.data.targets, rows.weights
     if truth is None or truth.shape[1] < 2 or not weights.any():
         return None
     if call.term == "poisson" and truth.min() < 0:
@@ -41,7 +42,7 @@ def _apart(rows: Rows, call: Apply) -> FloatArray | None:
         if call.term == "mse":
             each = (truth - means) ** 2
         elif call.term == "mae":
-            each = np.abs(truth - np.median(truth, axis=0))
+            each = np.abs(truth - [median(column, weights) for column in truth.T])
         else:
             each = np.where(truth > 0, truth * np.log(np.where(truth > 0, truth / means, 1)), 0)
         lost = np.average(each, axis=0, weights=weights)
