@@ -592,5 +592,6 @@ def test_a_worker_that_ends_as_it_starts_is_no_bug(monkeypatch: pytest.MonkeyPat
         raise RuntimeError("Nanny failed to start.")
 
     monkeypatch.setattr("distributed.Client", fails)
-    with pytest.raises(OdtError, match="no dask cluster responds: Nanny failed to start"):
+    with pytest.raises(OdtError, match="no dask cluster responds: Nanny failed to start") as told:
         dask_client(None, 2)
+    assert not told.value.diagnostics[0].helps  # no scheduler of one's own would help

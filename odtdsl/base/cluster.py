@@ -173,12 +173,11 @@ def dask_client(address: str | None, workers: int | None) -> Any:
 def unreachable(kind: str, address: str | None, failure: Exception) -> OdtError:
     """U347: no such cluster responds."""
     where = f" at {address}" if address else ""
+    helps = ("start one: `dask scheduler`, and `dask worker ADDRESS` on each machine",)
     return error(
         "U347",
         f"no {kind} cluster{where} responds: {failure}",
-        helps=("start one: `dask scheduler`, and `dask worker ADDRESS` on each machine",)
-        if kind == "dask"
-        else (),
+        helps=helps if kind == "dask" and address else (),
     )
 
 
