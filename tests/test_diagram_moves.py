@@ -234,8 +234,8 @@ minimize errors + 0.5 * splits rule most: accuracy >= 80%"""
 @pytest.mark.parametrize("threads", [1, 2])
 def test_moves_beside_shapes(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What another thread finds is offered here, and nobody waits for it after the last shape."""
-    monkeypatch.setattr(layered_diagrams, "EASY", -1.0)
-    monkeypatch.setattr(layered_diagrams, "WANDERING", 1.0)
+    monkeypatch.setattr(layered_diagrams.Looks, "EASY", -1.0)
+    monkeypatch.setattr(layered_diagrams.Looks, "FIRST", 1.0)
     told: set[int] = set()
     again: Counter[bool] = Counter()
     found = 0

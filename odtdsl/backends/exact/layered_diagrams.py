@@ -59,15 +59,6 @@ Where many are left, short turns find better diagrams sooner.
 NEWS = 0.05
 """Seconds between two looks at what the threads have found."""
 
-EASY = 1.0
-"""Seconds after which better diagrams are looked for, as each closes shapes."""
-
-WANDERING = 0.05
-"""Of the time that is left then, what that takes.
-
-It comes again after a fourth of that time, for twice as much, if there was a better one meanwhile.
-"""
-
 UNLIMITED = 200_000_000_000
 """Rows visited times features, in all, where no time is given: a minute or two."""
 
@@ -103,6 +94,39 @@ def copies_of(shape: Shape) -> int:
         last *= min(2, nodes)
         every += last
     return every
+
+
+class Looks:
+    """When to look for better diagrams beside shapes, and until when: each closes shapes.
+
+    After `EASY` seconds for `FIRST` of the time that is left. Whenever `AGAIN` of the time that was
+    left has passed, for `LATER` of it, but only if there was a better diagram meanwhile: on tables
+    whose best diagram is known there is nothing to be gained. Besides, for a moment from each
+    better diagram.
+    """
+
+    EASY, FIRST, LATER, AGAIN = 1.0, 0.05, 0.1, 0.25
+
+    def __init__(self) -> None:
+        self.first = self.due = time.monotonic() + self.EASY
+        self.before: int | None = None
+        self.better = False
+
+    def next(self, deadline: float, upper: int) -> tuple[float, bool] | None:
+        """Until when to look now, and whether only for a moment; None for not now."""
+        now = time.monotonic()
+        left = max(0.0, deadline - now)
+        if now > self.due:
+            self.due = now + self.AGAIN * left
+            if upper != self.before:
+                share = self.FIRST if self.before is None else self.LATER
+                self.before, self.better = upper, False
+                return now + share * left, False
+            self.due = math.inf
+        if now > self.first and self.better:
+            self.better = False
+            return now + self.LATER * left, True
+        return None
 
 
 class Layered:
@@ -174,29 +198,21 @@ class Layered:
         self._lower(self.trees.upper())
         heapify(todo)
         spent = 0
-        hard = due = time.monotonic() + EASY
+        looks = Looks()
         running: dict[Future[engine.LayeredAnswer | None], Turn | None] = {}
         over = Event()
-        better, before = False, None
         with ThreadPoolExecutor(most) as threads, ExitStack() as at_end:
             at_end.callback(over.set)  # nobody waits for moves
             while todo or any(running.values()):
                 # a short search ends before it looks, and there may be thousands
                 if self._over(deadline, spent):
                     todo.clear()
-                now = time.monotonic()
                 free = len(running) < most and all(running.values())
-                if wander and deadline and free and now > hard and (better or now > due):
-                    brief, upper = now <= due, self.trees.upper()
-                    if not brief and upper == before:
-                        due = math.inf  # where the last search gained nothing, this would not
-                        continue
-                    until = now + (1 if before is None else 2) * WANDERING * (deadline - now)
-                    if not brief:
-                        due, before = now + (deadline - now) / 4, upper
-                    told, ends = self.found.put, over.is_set
-                    running[threads.submit(wander, until, brief, told, ends)] = None
-                    better = False
+                if wander and deadline and free:
+                    look = looks.next(deadline, self.trees.upper())
+                    if look:
+                        told, ends = self.found.put, over.is_set
+                        running[threads.submit(wander, *look, told, ends)] = None
                 while todo and len(running) < most:
                     turn = heappop(todo)
                     if self._is_open(turn[2]):
@@ -204,7 +220,7 @@ class Layered:
                 while not todo and len(running) < most and (helped := _to_help(running.values())):
                     running[threads.submit(self._search(helped, deadline))] = helped
                 ended_now = wait(running, NEWS, return_when=FIRST_COMPLETED).done
-                better = self._hear() or better
+                looks.better = self._hear() or looks.better
                 for ended in ended_now:
                     found, searched = ended.result(), running.pop(ended)
                     if found is None or searched is None:
