@@ -290,7 +290,7 @@ int DiagramAnnealing::label(std::size_t place, bool right) const {
   return static_cast<int>(std::min_element(sum.begin(), sum.end()) - sum.begin());
 }
 
-DiagramAnnealing::Layers DiagramAnnealing::layers() const {
+Layers DiagramAnnealing::layers() const {
   std::vector<int> number(node_.size(), -1);
   Layers found;
   for (std::size_t l = 0; l < widths_.size(); ++l) {
@@ -316,7 +316,7 @@ DiagramAnnealing::Layers DiagramAnnealing::layers() const {
   return found;
 }
 
-DiagramAnnealing::Layers DiagramAnnealing::cool(const Layers& from) {
+Layers DiagramAnnealing::cool(const Layers& from) {
   constexpr double kWarm = 0.4, kWarmAgain = 0.25;
   begin_from(from);
   const double warm = from.empty() ? kWarm : kWarmAgain;
@@ -326,7 +326,7 @@ DiagramAnnealing::Layers DiagramAnnealing::cool(const Layers& from) {
 }
 
 template <std::size_t W>
-DiagramAnnealing::Layers DiagramAnnealing::cool_words(double warm) {
+Layers DiagramAnnealing::cool_words(double warm) {
   constexpr double kCold = 0.08;
   constexpr std::size_t kMostSteps = 600'000, kSteps = 600, kBlock = 256;
   const std::size_t sums = plane_.size() / W;  // of a side that ends; usually 2

@@ -510,7 +510,7 @@ class ShapeSearch : ShapeTrees<W> {
   const std::function<Loss()>* lowered_ = nullptr;
   const LayeredTold* told_ = nullptr;
   Loss below_ = 0;
-  std::vector<std::vector<LayeredNode>> drawn_;
+  Layers drawn_;
   std::vector<std::vector<int>> turn_;              // per layer, which node comes when
   std::vector<std::array<LayerWithin, 2>> within_;  // by layer, without and with those of probes
   SharedLastTests shared_;

@@ -33,7 +33,7 @@ class ShapeJob {
   }
 
   // Whether this diagram is the best so far.
-  bool keep(Loss value, const std::vector<std::vector<LayeredNode>>& layers) {
+  bool keep(Loss value, const Layers& layers) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (value >= below()) return false;
     lower(value);
@@ -137,11 +137,11 @@ class ShapeJob {
   std::atomic<Loss> below_;
   std::atomic<bool> done_{false};
   Loss value_ = kInfinite;
-  std::vector<std::vector<LayeredNode>> layers_;
+  Layers layers_;
   std::vector<Choice> choices_;
   std::optional<ChoiceGroups<Choice>> groups_;  // of `choices_`
   std::vector<std::unique_ptr<Search>> idle_;
-  int busy_ = 0;                                // threads that look for choices or have some
+  int busy_ = 0;  // threads that look for choices or have some
 };
 
 }  // namespace odt

@@ -16,8 +16,6 @@ using namespace odt_test;
 
 namespace {
 
-using Layers = std::vector<std::vector<LayeredNode>>;
-
 std::size_t label_by(const LayeredProblem& p, const Layers& layers, std::size_t row) {
   int at = 0;
   for (const auto& layer : layers) {

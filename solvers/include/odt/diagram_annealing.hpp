@@ -1,11 +1,12 @@
-// Good diagrams of few rows by simulated annealing: a million small changes a second, each followed
-// by the rows below it as sets of bits. Nothing is a proof.
+// Good diagrams of few rows by simulated annealing: small changes, two to three million a second,
+// each followed by the rows below it as sets of bits. Nothing is a proof.
 //
 // Every layer has as many places as it may have nodes; a place that no row comes to costs nothing
 // and keeps its node until an arc leads there again.
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "odt/control.hpp"
@@ -15,12 +16,10 @@ namespace odt {
 
 class DiagramAnnealing {
  public:
-  using Layers = std::vector<std::vector<LayeredNode>>;
-
   DiagramAnnealing(const LayeredProblem& table, std::vector<int> widths, Loss price,
                    std::uint64_t seed, Control& control);
 
-  // Rows and labels that fit, cuts, and sets of rows that take little room.
+  // Few rows, some cut, and sets of rows that take little room.
   static bool takes(const LayeredProblem& table);
 
   // From a diagram, or from one at random and hotter: the best diagram on the way, without what no
@@ -60,8 +59,8 @@ class DiagramAnnealing {
   const LayeredProblem& p_;
   std::vector<int> widths_;
   Loss price_, value_ = 0;
-  Loss unit_ = 0;  // what all losses are multiples of
-  double heat_ = 1;        // a price or a loss
+  Loss unit_ = 0;    // what all losses are multiples of
+  double heat_ = 1;  // a price or a loss
   std::uint64_t state_;
   Control& control_;
   std::size_t words_, planes_ = 0;

@@ -20,8 +20,6 @@
 
 namespace odt {
 
-using Layers = std::vector<std::vector<LayeredNode>>;
-
 class DiagramMoves {
  public:
   // Whether a diagram of this value, no worse than the best, may be kept.

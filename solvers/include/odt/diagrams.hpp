@@ -38,18 +38,20 @@ struct LayeredNode {
   int left = 0, right = 0;  // a node of the next layer, or ~label
 };
 
+using Layers = std::vector<std::vector<LayeredNode>>;
+
 struct LayeredAnswer {
   Loss bound = 0;          // no diagram of the shape loses less
   Loss value = kInfinite;  // of the diagram; kInfinite: none below what was asked
   bool complete = false;   // `value`, or what was asked or met meanwhile, is the least
   std::uint64_t work = 0;  // rows visited, roughly
-  std::vector<std::vector<LayeredNode>> layers;
+  Layers layers;
 };
 
 constexpr std::size_t kMostLayeredRows = 512;
 constexpr int kMostLayeredLabels = 32;
 
-using LayeredTold = std::function<void(Loss, const std::vector<std::vector<LayeredNode>>&)>;
+using LayeredTold = std::function<void(Loss, const Layers&)>;
 
 struct LayeredWish {
   bool bound_only = false;  // only the bound by trees
