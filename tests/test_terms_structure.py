@@ -13,10 +13,11 @@ from random_specs import SHARES
 
 import odtdsl
 from docs import proofs
+from odtdsl.auditor.audit import COUNTS
 from odtdsl.base.source import Source
 from odtdsl.language.parser import parse
 from odtdsl.problem.terms import library
-from odtdsl.problem.terms.base import Quotient, Smallest, Term
+from odtdsl.problem.terms.base import Kind, Quotient, Smallest, Term
 from odtdsl.problem.terms.registry import BY_NAME, TERMS
 
 
@@ -28,6 +29,11 @@ def test_every_term_is_one_file_of_the_library() -> None:
     assert files == {term.name for term in shared}
     assert {Path(inspect.getfile(type(term))).stem for term in own} <= {"terms"}
     assert len(TERMS) == len(BY_NAME)
+
+
+def test_the_auditor_knows_what_counts_rows() -> None:
+    """It stands on no term, so it has a list of its own."""
+    assert sorted(COUNTS) == sorted(term.name for term in TERMS if term.kind is Kind.ROW_COUNT)
 
 
 def test_every_term_has_a_place_of_its_own_in_the_reference() -> None:
