@@ -13,7 +13,7 @@ from random_specs import SHARES
 
 import odtdsl
 from docs import proofs
-from odtdsl.auditor.audit import COUNTS
+from odtdsl.auditor.notes import COUNTS
 from odtdsl.base.source import Source
 from odtdsl.language.parser import parse
 from odtdsl.problem.terms import library

@@ -17,7 +17,8 @@ import numpy as np
 
 from odtdsl.auditor.candidates import candidates
 from odtdsl.auditor.counts import counted
-from odtdsl.auditor.meanings import Share, in_no_group, left_out
+from odtdsl.auditor.meanings import Share
+from odtdsl.auditor.notes import in_no_group, in_training_rows, left_out
 from odtdsl.auditor.results import Audit, AuditLine, AuditOfRows
 from odtdsl.auditor.routing import DiagramOn, Place, SplitOn, TreeOn, model_on
 from odtdsl.auditor.row_counts import group_values, row_counts
@@ -252,7 +253,7 @@ def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> AuditLine:
         notes = (
             left_out(rule.condition, here),
             in_no_group(rule.condition, here),
-            "" if kept or here.rows.training else _in_training_rows(rule.condition),
+            "" if kept else in_training_rows(rule.condition, here),
         )
         line = replace(line, holds=kept, note="; ".join(filter(None, notes)))
         sides = [side for one in over if (side := _numbers(rule.condition, one)) is not None]
@@ -280,19 +281,6 @@ def _check(rule: RuleDecl, here: TreeOn | DiagramOn) -> AuditLine:
         rows=row_counts(rule.condition, over[at]),
         days=_of_days(rule.condition, here),
     )
-
-
-COUNTS = ("size", "errors", "count_predicted")
-"""Measures that grow with the number of rows."""
-
-
-def _in_training_rows(condition: Condition) -> str:
-    """The note on a bound that is a number of rows, and so of those it was written for."""
-    sides = (condition.left, condition.right) if isinstance(condition, Compare) else ()
-    counts = any(isinstance(side, Apply) and side.term in COUNTS for side in sides)
-    if not counts or not any(isinstance(side, Const) for side in sides):
-        return ""
-    return "the bound is a number of training rows; a percentage would go by the rows here"
 
 
 def _of_days(condition: Condition, here: TreeOn | DiagramOn) -> bool:

@@ -18,21 +18,15 @@ from odtdsl.auditor.monotone import is_monotone
 from odtdsl.auditor.routing import LeafOn, ModelOn, PathOn, Place, SplitOn, TreeOn
 from odtdsl.auditor.rows import AuditRows, NoValue
 from odtdsl.auditor.targets import AuditPart
-from odtdsl.base.numbers import counted
-from odtdsl.base.printing import printable
 from odtdsl.datasets.table import BoolArray, FloatArray
 from odtdsl.predictors.nodes import Threshold
 from odtdsl.problem.ir.expr import (
     Apply,
-    CellCompare,
-    Condition,
-    Expr,
     FeatureArg,
     GroupArg,
     LabelArg,
     RowArg,
     TargetArg,
-    applications,
 )
 from odtdsl.problem.ir.problem import DiagramSkeleton, Problem
 
@@ -329,7 +323,7 @@ def count_predicted(model: ModelOn, call: Apply) -> Fraction:
     return model.rows.count(predicted_so(model, call))
 
 
-def _by_group(model: ModelOn, call: Apply) -> dict[str, Value | NoValue]:
+def values_by_group(model: ModelOn, call: Apply) -> dict[str, Value | NoValue]:
     """The measure inside `gap` or `ratio` by group, or why a group has none."""
     assert call.of is not None, "analysis requires a measure"
     of, found = call.of, dict[str, Value | NoValue]()
@@ -348,7 +342,7 @@ def over_groups(model: ModelOn, call: Apply) -> list[Fraction]:
     On other rows than those of training, of the groups that have a row to measure, and `NoValue`
     if fewer than two have one: of one group there is nothing to compare.
     """
-    by_group = _by_group(model, call)
+    by_group = values_by_group(model, call)
     found = {name: value for name, value in by_group.items() if isinstance(value, Fraction)}
     reason = next((one for one in by_group.values() if isinstance(one, NoValue)), None)
     if reason is not None and (model.rows.training or not found):
@@ -356,43 +350,6 @@ def over_groups(model: ModelOn, call: Apply) -> list[Fraction]:
     if reason is not None and len(found) == 1:
         raise NoValue(f"only the group {next(iter(found))} has a row to measure")
     return list(found.values())
-
-
-def left_out(said: Condition | Expr, place: Place) -> str:
-    """Which groups a `gap` or `ratio` leaves out as they have no row to measure; empty if none."""
-    if not isinstance(place, ModelOn) or place.rows.training:
-        return ""
-    groups = dict[str, None]()
-    for call in applications(said):
-        if call.of is not None:
-            values = _by_group(place, call)
-            groups.update((n, None) for n, value in values.items() if isinstance(value, NoValue))
-    return f"without {', '.join(groups)}: {NO_ROW}" if groups else ""
-
-
-def in_no_group(said: Condition | Expr, place: Place) -> str:
-    """How many rows a `gap` or `ratio` over the values of a column leaves out, as no training row
-    has their value; empty if none.
-    """
-    if not isinstance(place, ModelOn) or place.rows.training:
-        return ""
-    column_of = {
-        group.name: group.condition.column
-        for group in place.rows.problem.groups
-        if isinstance(group.condition, CellCompare) and " = " in group.name  # not a declared name
-    }
-    found = dict[str, None]()
-    for call in applications(said):
-        groups = [arg.name for arg in call.args if isinstance(arg, GroupArg)]
-        for column in {column_of[name] for name in groups if call.of and name in column_of}:
-            new = ~place.rows.missing(column)
-            for name in groups:
-                new &= ~place.rows.group(name)
-            if new.any():
-                rows = counted(int(new.sum()), "row")
-                note = f"without {rows} of other values of `{printable(column)}`"
-                found[f"{note}: no training row has them"] = None
-    return "; ".join(found)
 
 
 @means("gap")
