@@ -187,7 +187,7 @@ def measured(model: Predictor, analysis: Analysis, measure: Expr, data: Dataset)
         U345: it has no value there, since no row of some group or class was held out.
     """
     from odtdsl.auditor.audit import model_on_data, plain
-    from odtdsl.auditor.meanings import left_out
+    from odtdsl.auditor.notes import left_out
     from odtdsl.auditor.rows import NoValue
     from odtdsl.auditor.values import number
 
