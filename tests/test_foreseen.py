@@ -179,7 +179,14 @@ def test_bounds_of_a_room_hold_for_every_tree(target: str) -> None:
             tight["leaves"] += max(len(m.leaves) for m in kept) == facts.leaves
             tight["twins"] += int(facts.blocks.max()) + 1 < one.tiny.n
             tight["closed"] += bool(np.any(facts.closed))
+        ended = _drawn(facts)
+        facts._draw()
+        assert _drawn(facts) == ended, f"another round would have found more: {one}"
     assert min(tight[word] for word in ("leaves", "twins", "closed")) >= 20 * SCALE, tight
+
+
+def _drawn(facts: ModelFacts) -> tuple[object, ...]:
+    return facts.leaves, facts.depth, facts.closed.tolist(), facts.blocks.tolist()
 
 
 FRAME = {

@@ -48,20 +48,30 @@ MAX_COMPARED_CELLS = 2e7
 """Rows times pairs of bounds that are looked at."""
 
 ROUNDS = 4
-"""How often facts are drawn from facts."""
+"""How often facts are drawn from facts at most."""
 
 KEYS = 2**62
 """Keys of rows stay below this."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Frame:
     """What no rule changes: skeleton, rows and candidate tests."""
 
-    skeleton: TreeSkeleton | DiagramSkeleton
-    n_rows: int
-    n_columns: int
-    families: tuple[Family, ...]
+    def __init__(
+        self,
+        *,
+        skeleton: TreeSkeleton | DiagramSkeleton,
+        n_rows: int,
+        n_columns: int,
+        families: tuple[Family, ...],
+    ) -> None:
+        self.skeleton, self.families = skeleton, families
+        self.n_rows, self.n_columns = n_rows, n_columns
+
+    @cached_property
+    def candidates(self) -> tuple[BoolArray, ...]:
+        """Per family the tests that stand where no rule filters its feature, at every level."""
+        return tuple(tests_at(family, (), 0) for family in self.families)
 
     @property
     def axis(self) -> bool:
@@ -104,7 +114,10 @@ class ModelFacts:
             self.leaves = min(self.leaves, 2**self.depth)
         if frame.axis:
             for _ in range(ROUNDS):
+                known = self.leaves, self.depth
                 self._draw()
+                if known == (self.leaves, self.depth):
+                    break  # all else follows from these
 
     # ---- facts
 
@@ -131,10 +144,11 @@ class ModelFacts:
         named = [level for here in self.filters.values() for f in here for level in f.levels or ()]
         levels = range(min(max(1, self.depth), max(named, default=-1) + 2))
         found = []
-        for family in self.frame.families:
-            flags = np.zeros(family.n_tests, dtype=bool)
-            for level in levels:
-                flags |= tests_at(family, self.filters.get(family.column, []), level)
+        for family, flags in zip(self.frame.families, self.frame.candidates, strict=True):
+            if filters := self.filters.get(family.column):
+                flags = np.zeros(family.n_tests, dtype=bool)
+                for level in levels:
+                    flags |= tests_at(family, filters, level)
             found.append(flags)
         return tuple(found)
 
