@@ -58,6 +58,20 @@ def test_examples_print_what_is_shown(
         pytest.skip(f"the rest of the page needs {', '.join(missing)}")
 
 
+OF_PANDAS = re.compile(r"as_frame=True|^(?:>>> )?import pandas|transform=\"pandas\"", re.M)
+
+
+def test_pages_say_that_they_need_pandas_before_they_use_it() -> None:
+    """`pip install .` does not bring it. (Pages of the reference are made of docstrings.)"""
+    using = 0
+    for page in WITH_EXAMPLES:
+        text = page.read_text(encoding="utf-8")
+        if (used := OF_PANDAS.search(text)) and "reference" not in page.parts:
+            using += 1
+            assert "`pip install pandas`" in text[: used.start()], _name(page)
+    assert using >= 6
+
+
 @pytest.mark.parametrize(
     "path",
     [path for path in generate.FILES if path.name != "support.md"],  # see test_proven_rules.py
