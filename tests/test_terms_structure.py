@@ -19,6 +19,7 @@ from odtdsl.language.parser import parse
 from odtdsl.problem.terms import library
 from odtdsl.problem.terms.base import Kind, Quotient, Smallest, Term
 from odtdsl.problem.terms.registry import BY_NAME, TERMS
+from odtdsl.problem.terms.synonyms import our_way
 
 
 def test_every_term_is_one_file_of_the_library() -> None:
@@ -61,8 +62,30 @@ def test_examples_of_what_others_say_are_written_with_the_term() -> None:
         for _, example in term.expresses:
             compared = "=" in example or example.startswith("not ")
             condition = example if compared else f"{example} >= 0"
-            parse(Source(name="example", text=f"rule r: {condition}"))
+            whole = example.startswith("group ")
+            parse(Source(name="example", text=example if whole else f"rule r: {condition}"))
             assert re.search(rf"\b{term.name}\b", example)
+
+
+@pytest.mark.parametrize(
+    ("idea", "predicted"),
+    [
+        ("false negatives", "yes"),
+        ("false_negatives", "yes"),
+        ("FN", "yes"),
+        ("False-Positives", "no"),
+    ],
+)
+def test_what_is_said_by_a_group_of_a_class_counts_its_errors(idea: str, predicted: str) -> None:
+    """The example as it is told, with a bound that one answer of a single leaf keeps."""
+    says = our_way(idea)
+    assert says is not None
+    example = says.split("`")[1].replace("<= 5", "<= 2")
+    frame = {"x": [1, 1, 1, 1, 2, 2], "y": ["yes", "no", "yes", "no", "yes", "no"]}
+    spec = "data frame target y tree depth <= 0 minimize errors"
+    found = odtdsl.solve(f"{spec} {example}", frame=frame)
+    assert found.tree is not None
+    assert found.tree.predict({"x": [1]}).tolist() == [predicted]
 
 
 @pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)

@@ -18,6 +18,12 @@ class Errors(Term):
     name = "errors"
     place = 50
     also = ("misclassifications", "misclassification", "misclassification count", "0-1 loss")
+    expresses = (
+        ("false negatives", 'group sick = y = "yes" rule few: errors(sick) <= 5'),
+        ("FN", 'group sick = y = "yes" rule few: errors(sick) <= 5'),
+        ("false positives", 'group well = y = "no" rule few: errors(well) <= 5'),
+        ("FP", 'group well = y = "no" rule few: errors(well) <= 5'),
+    )
     target = "class"
     scopes = (Scope.MODEL,)
     signatures = OF_ROWS
