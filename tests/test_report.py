@@ -359,6 +359,8 @@ def test_saved_results_are_believed_only_where_they_fit(tmp_path: Path) -> None:
     ):
         assert status(whole | wrong)[0] == "feasible"
     assert "no search was made" in status(whole["model"])[1]
+    assert "tells of no proof (`odt solve SPEC --json > answer.json`" in status(whole["model"])[1]
+    assert "tells of a search for another problem" in status(whole | {"digest": "0" * 64})[1]
 
 
 @pytest.mark.parametrize(
@@ -416,6 +418,14 @@ def test_the_command_writes_the_page(
     assert odt("solve", "iris.odt", "--out", "tree.json") == 0
     assert odt("report", "iris.odt", "--model", "tree.json", "--out", "other.html") == 0
     assert "a saved model" in Path("other.html").read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert odt("solve", "iris.odt", "--json") == 0
+    Path("answer.json").write_text(capsys.readouterr().out, encoding="utf-8")
+    assert odt("report", "iris.odt", "answer.json", "--out", "whole.html") == 0
+    for name, proven in (("iris", "yes"), ("other", "not told"), ("whole", "yes")):
+        said = Path(f"{name}.html").read_text(encoding="utf-8")
+        (row,) = re.findall(r"<tr>(?:(?!</tr>).)*>minimize errors<.*?</tr>", said, re.S)
+        assert re.findall(r">([^<>]+)</t[dh]>", row)[-1] == proven
     assert odt("report", "iris.odt", "--set", "x=1") == 1
     assert odt("report", "iris.odt", "--out", "iris.odt") == 2
     strict = Path("iris.odt").read_text().replace("10", "5")

@@ -58,7 +58,15 @@ def saved(analysis: Analysis, path: Path) -> tuple[Result, str]:
     )
     told = _believed(result, analysis.rows, said)
     if told is None:
-        return result, "a saved model, audited here; no search was made for a better one"
+        alone = isinstance(said, dict) and "stages" not in said
+        return result, (
+            "a saved model, audited here; no search was made for a better one, and the file tells "
+            + (
+                "of no proof (`odt solve SPEC --json > answer.json` makes one that does)"
+                if alone
+                else "of a search for another problem, of other data, or of other values"
+            )
+        )
     return told, f"{status_line(told)}; as saved, and audited here"
 
 

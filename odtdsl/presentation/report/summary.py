@@ -69,7 +69,8 @@ def objective(subject: Subject) -> Markup:
     stages = subject.result.stages
     if all(stage.value is None and stage.bound is None for stage in stages):
         return Markup("")
-    rows = [_stage(stage) for stage in stages]
+    searched = subject.result.backend != "saved"  # else no search told of this problem
+    rows = [_stage(stage, searched) for stage in stages]
     heads = ("stage", "value", "bound", "gap", "proven")
     return section(
         "Objective",
@@ -78,9 +79,9 @@ def objective(subject: Subject) -> Markup:
     )
 
 
-def _stage(stage: Stage) -> tuple[Part, ...]:
+def _stage(stage: Stage, searched: bool) -> tuple[Part, ...]:
     gap = "-" if stage.gap is None else f"{float(stage.gap):.2%}"
-    proven = "yes" if stage.proven else "no"
+    proven = "yes" if stage.proven else "no" if searched else "not told"
     return stage.text, console.shown(stage.value), console.shown(stage.bound), gap, proven
 
 
