@@ -24,7 +24,7 @@ from odtdsl.predictors.graph import End, Joint
 from odtdsl.presentation.pictures.svg import picture_of
 from odtdsl.presentation.report.assembly import subject_of
 from odtdsl.presentation.report.markup import Markup, data, table, tag, text
-from odtdsl.presentation.report.node_facts import facts_of
+from odtdsl.presentation.report.node_facts import facts_of, notes_of
 from odtdsl.presentation.report.page import page
 from odtdsl.problem.ir.expr import GroupArg
 
@@ -227,6 +227,19 @@ def test_costs_groups_and_rules_of_nodes() -> None:
     assert [one.rules for one in passed] == [step.rules for step in explained.steps]
     paths = read("plain").tables["Cost of the paths taken"]
     assert float(paths[-1][-1]) == pytest.approx(float(audited.objective[0]), rel=1e-5)
+
+
+@pytest.mark.parametrize(("groups", "lines"), [(3, 3), (4, 4), (5, 4)])
+def test_a_picture_leaves_out_more_than_one_group(groups: int, lines: int) -> None:
+    named = " ".join(f"group g{i} = a = {i}" for i in range(groups))
+    spec = f"data frame target y {named} tree depth <= 1 minimize errors"
+    result = odtdsl.solve(spec, frame={"a": list(range(6)), "y": list("nnnppp")})
+    assert result.tree is not None
+    assert result.rows is not None
+    facts = facts_of(result.tree, result.rows)
+    for noted in notes_of(facts, ["groups"]).values():
+        assert len(noted) == lines
+        assert [one for one in noted if "more" in one] == ["2 more groups"] * (groups > 4)
 
 
 def test_diagrams_have_costs_from_to() -> None:

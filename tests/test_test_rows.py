@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -248,9 +249,15 @@ def test_groups_are_told_where_they_are_compared(
     assert tuple((one.measure, one.group, one.rows) for one in line.groups) == groups
 
 
-def test_of_many_groups_the_text_names_the_lowest_and_the_highest() -> None:
-    values = [str(i) for i in range(12)]
-    rows = {"x": list(range(12)), "site": values, "y": ["n", "p"] * 6}
+@pytest.mark.parametrize(
+    ("groups", "lines", "left_out"), [(8, 8, 0), (9, 9, 0), (10, 9, 2), (12, 9, 4)]
+)
+def test_of_many_groups_the_text_names_the_lowest_and_the_highest(
+    groups: int, lines: int, left_out: int
+) -> None:
+    """A single one has the line that would say how many are left out."""
+    values = [str(i) for i in range(groups)]
+    rows = {"x": list(range(groups)), "site": values, "y": ["n", "p", *["p"] * (groups - 2)]}
     spec = """data frame
     target y positive "p"
     feature x: number
@@ -260,10 +267,10 @@ def test_of_many_groups_the_text_names_the_lowest_and_the_highest() -> None:
     rule fair: gap(rate("p"), site) <= 1"""
     result = odtdsl.solve(spec, frame=rows)
     shown = str(result).splitlines()
-    assert sum(line.startswith("    fair ") for line in shown) == 9
-    assert any("(4 more)" in line for line in shown)
+    assert sum(line.startswith("    fair ") for line in shown) == lines
+    assert re.findall(r"\((\d+) more\)", str(result)) == [str(left_out)] * (left_out > 0)
     (line,) = [one for one in result.to_json()["audit"] if one["rule"] == "fair"]
-    assert len(line["groups"]) == 12
+    assert len(line["groups"]) == groups
 
 
 def test_a_group_without_test_rows_has_no_value_there() -> None:

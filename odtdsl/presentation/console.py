@@ -375,7 +375,8 @@ def by_group(lines: Sequence[AuditLine]) -> Iterator[str]:
 def group_rows(line: AuditLine, most: int | None = None) -> Iterator[tuple[str, ...]]:
     """The groups of a line under `GROUP_COLUMNS`, lowest first, those without rows last.
 
-    Of more than `most`, those in the middle are left out, and one row says how many.
+    Of more than `most`, those in the middle are left out, and one row says how many; a single one
+    has that row for itself.
     """
     for measure in dict.fromkeys(one.measure for one in line.groups):
         found = [one for one in line.groups if one.measure == measure]
@@ -384,7 +385,7 @@ def group_rows(line: AuditLine, most: int | None = None) -> Iterator[tuple[str, 
             (line.rule, measure, one.group or "all rows", shown(one.value), str(one.rows))
             for one in found
         ]
-        if most is not None and len(rows) > most:
+        if most is not None and len(rows) > most + 1:
             half = most // 2
             left = (line.rule, measure, f"({len(rows) - 2 * half} more)", "", "")
             rows = [*rows[:half], left, *rows[-half:]]

@@ -165,9 +165,10 @@ def _notes(one: NodeFacts, facts: Facts, show: Sequence[Show], numbered: bool) -
 def _groups(one: NodeFacts, facts: Facts) -> Iterator[str]:
     names = [group.name for group in facts.rows.problem.groups]
     each = [f"{name} {n}" for name, n in zip(names, one.groups, strict=True)]
-    yield from each[:MOST_NAMES]
-    if (more := len(each) - MOST_NAMES) > 0:
-        yield f"{more} more group" + "s" * (more > 1)
+    more = len(each) - MOST_NAMES
+    yield from each[:MOST_NAMES] if more > 1 else each  # a single one has its line
+    if more > 1:
+        yield f"{more} more groups"
 
 
 def cost_words(one: NodeFacts) -> str:
