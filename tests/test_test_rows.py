@@ -127,6 +127,31 @@ rule named: gap(rate("p"), u, v) <= 10%
     assert not any(line.note for line in result.audit.lines)
 
 
+@pytest.mark.parametrize("condition", ['g == "u"', "a <= 1"])
+def test_a_group_may_have_the_name_of_that_of_a_value(condition: str) -> None:
+    """What is said of values of a column is not said of it, and it stays another group."""
+    spec = f"""data frame
+target y
+drop g
+group `g = "u"` = {condition}
+group v = g == "v"
+tree depth <= 1
+minimize errors
+rule made: gap(rate("p"), g) <= 1
+rule named: gap(rate("p"), `g = "u"`, v) <= 1
+"""
+    test = {"a": [1, 1, 1, 2, 2], "g": ["u", "v", "u", "w", "x"], "y": list("nnnpp")}
+    result = odtdsl.solve(spec, frame=TRAIN, test_frame=test)
+    assert result.test is not None
+    assert result.test.audit is not None
+    made, named = result.test.audit.lines
+    assert "of other values of `g`" in made.note
+    assert not named.note
+    assert [one.group for one in made.groups] == ['rows of g = "u"', 'g = "v"']
+    assert [one.rows for one in made.groups] == [2, 1]
+    assert [one.rows for one in named.groups] == [2 if "g" in condition else 3, 1]
+
+
 def test_rules_objective_and_baseline_are_told_on_test_rows() -> None:
     result = odtdsl.solve(SPEC, frame=TRAIN, test_frame=TEST)
     assert result.audit is not None

@@ -9,7 +9,6 @@ from odtdsl.base.numbers import counted
 from odtdsl.base.printing import printable
 from odtdsl.problem.ir.expr import (
     Apply,
-    CellCompare,
     Compare,
     Condition,
     Const,
@@ -41,9 +40,7 @@ def in_no_group(said: Condition | Expr, place: Place) -> str:
     if not isinstance(place, ModelOn) or place.rows.training:
         return ""
     column_of = {
-        group.name: group.condition.column
-        for group in place.rows.problem.groups
-        if isinstance(group.condition, CellCompare) and " = " in group.name  # not a declared name
+        group.name: group.column for group in place.rows.problem.groups if group.column is not None
     }
     found = dict[str, None]()
     for call in applications(said):

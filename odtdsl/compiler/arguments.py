@@ -508,9 +508,12 @@ class Arguments:
         value = level if isinstance(level, str) else Fraction(str(level))
         shown = f'"{level}"' if isinstance(level, str) else str(level)
         condition = CellCompare(column=column, op="=", value=value)
-        group = GroupDecl(name=f"{name_text(column)} = {shown}", condition=condition)
-        if group not in self.namespace.groups:
-            self.namespace.groups.append(group)
+        name, groups = f"{name_text(column)} = {shown}", self.namespace.groups
+        while any(one.name == name and one.column is None for one in groups):
+            name = f"rows of {name}"  # a group is declared by the name
+        group = GroupDecl(name=name, condition=condition, column=column)
+        if group not in groups:
+            groups.append(group)
         return GroupArg(name=group.name)
 
 

@@ -63,10 +63,15 @@ class TargetDecl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupDecl:
-    """A named group: the rows whose cells satisfy a condition."""
+    """A named group: the rows whose cells satisfy a condition.
+
+    `column` is that whose values a rule compares, of the group of one of them; None of a group
+    that the spec declares.
+    """
 
     name: str
     condition: CellCondition
+    column: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
