@@ -106,6 +106,27 @@ def test_no_line_is_hidden_from_the_checker(end: str, tmp_path: Path) -> None:
         odtdsl.check_proof(path, spec, worse, frame=frame)
 
 
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [(b"1", True), (b"2", False), (b"01", False), (b"", False), (b"1\t1", False), (b"one", False)],
+)
+def test_a_format_of_another_version_is_refused(line: bytes, read: bool, tmp_path: Path) -> None:
+    frame = {"a": [0, 1, 1], "y": ["x", "y", "y"]}
+    path = tmp_path / "a.cert"
+    spec = "data frame target y: class tree depth <= 1 minimize errors"
+    odtdsl.solve(spec, frame=frame, using="exact", proof=path)
+    _, text, steps = pieces(path)
+    first, _, rest = text.partition(b"\n")
+    assert first == b"problem\t1"
+    other = b"problem\t" + line + b"\n" + rest
+    path.write_bytes(MAGIC + f"{len(other)}\n".encode() + other + steps)
+    told = checked(path)
+    assert (told.returncode == 0) is read
+    assert ("another version" in told.stdout + told.stderr) is not read
+    if read:
+        assert "steps: 1, with 0 checks of depth two\n" in told.stdout
+
+
 def test_a_certificate_without_a_feature_a_cut_or_a_row_is_refused(tmp_path: Path) -> None:
     """The problem that a certificate states is compared with that of the spec and its data."""
     rng = np.random.default_rng(5)

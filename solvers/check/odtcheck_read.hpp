@@ -281,8 +281,10 @@ Problem read_problem(const string& text) {
       p.counted = integer(line[1]);
     else if (word == "leaf" || word == "split")
       tree.push_back(line);
+    else if (word == "problem")
+      need(line.size() == 2 && line[1] == "1", "the format is of another version");
     else
-      need(word == "problem" || word == "made" || word == "data" || word == "only" || word.empty(),
+      need(word == "made" || word == "data" || word == "only" || word.empty(),
            "an unknown line of the problem: " + word);
   }
   need(!p.classes.empty() && !p.features.empty() && !p.stages.empty() && p.leaf_rows >= 1 &&

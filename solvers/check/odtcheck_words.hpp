@@ -133,9 +133,10 @@ struct Done {
 // How a check ended: what was done, what is claimed, and the verdict.
 int ended(const Problem& p, const Done& check, const string& claims, const string& verdict) {
   using Long = long long;
-  std::printf("steps: %lld, of them %lld %s", static_cast<Long>(check.steps),
-              static_cast<Long>(check.pairs),
-              p.ruled || p.all ? "tests of the root" : "checks of depth two");
+  const bool roots = p.ruled || p.all;
+  std::printf("steps: %lld, with %lld %s%s of %s", static_cast<Long>(check.steps),
+              static_cast<Long>(check.pairs), roots ? "test" : "check",
+              check.pairs == 1 ? "" : "s", roots ? "the root" : "depth two");
   if (check.skipped) std::printf(", %lld left out", static_cast<Long>(check.skipped));
   std::printf("\nrules:");
   for (const string& rule : check.rules) std::printf(" %s", rule.c_str());
