@@ -367,7 +367,7 @@ def test_an_excerpt_shows_the_text_of_the_call() -> None:
 
 def test_what_nests_too_deep_to_be_read_back_is_refused() -> None:
     deep = leaves + 1
-    for _ in range(scaled(2000)):
+    for _ in range(scaled(2000, least=200)):
         deep = deep + 1
     with pytest.raises(OdtError) as caught:
         Model().minimize(deep)
