@@ -45,6 +45,24 @@ def odt(*words: str) -> tuple[int, str, str]:
     return done.exit_code, done.stdout, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("rule", "using", "code"),
+    [("leaves >= 5", "exact", 3), ("accuracy >= 100%", "greedy", 4), ("leaves <= 3", "exact", 0)],
+)
+def test_an_old_file_is_not_taken_for_the_answer(
+    rule: str, using: str, code: int, folder: Path
+) -> None:
+    """Without a model nothing is written, which only the exit code said."""
+    assert odt("solve", "s.odt", "--out", "old.json")[0] == 0
+    (folder / "s.odt").write_text(SPEC + f"rule more: {rule}\n")
+    done, out, _ = odt("solve", "s.odt", "--using", using, "--out", "old.json", "--svg", "new.svg")
+    assert done == code
+    assert ("old.json: not written, as there is no model; the file that is" in out) is (code > 0)
+    assert ("new.svg: not written, as there is no model\n" in out) is (code > 0)
+    assert (folder / "old.json").exists()
+    assert (folder / "new.svg").exists() is (code == 0)
+
+
 # ---- what is read is not overwritten
 
 WRITING = (

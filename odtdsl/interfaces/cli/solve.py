@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from odtdsl.base.diagnostics.model import error
 from odtdsl.base.files import regular
+from odtdsl.base.printing import printable
 from odtdsl.interfaces.cli.commands import (
     BackEndOptions,
     Dot,
@@ -307,6 +309,8 @@ def _deliver(
         if not as_json:
             warn(result.warnings[len(analysis.warnings) :])
             print_lines(console.answer(result, missing=shows_missing(analysis)))
+            if result.model is None:
+                print_lines(_unwritten(path for path in paths if path is not None))
         elif proving is None:
             print_json(result.to_json())
         else:
@@ -321,6 +325,13 @@ def _deliver(
     if proving is not None and not as_json:
         writes.append(lambda: proving.tell(spec))
     deliver(answer, *writes)
+
+
+def _unwritten(paths: Iterable[Path]) -> Iterator[str]:
+    """What becomes of files where there is nothing to write: an old one looks like the answer."""
+    for path in paths:
+        old = "; the file that is there is an older one" if path.exists() else ""
+        yield f"{printable(str(path))}: not written, as there is no model{old}"
 
 
 def _ends(gap: str | None, until: str | None) -> dict[str, Any]:
