@@ -499,3 +499,15 @@ def test_an_objective_over_groups_of_which_one_has_no_row_has_no_value() -> None
     assert result.test is not None
     assert result.test.audit is not None
     assert result.test.audit.objective == (None, 2)
+
+
+def test_a_loss_without_bound_is_one_value_in_json() -> None:
+    spec = "data frame target y: number tree depth <= 1 minimize poisson rule r: poisson <= 3"
+    rows = {"a": [1, 1, 2, 2], "y": [0, 0, 3, 4]}
+    result = odtdsl.solve(spec, frame=rows, test_frame={"a": [1, 2], "y": [2, 3]})
+    told = json.loads(json.dumps(result.to_json()["test"]))
+    assert told["poisson"] is None
+    assert told["objective"] == [None]
+    (line,) = told["audit"]
+    assert (line["holds"], line["value"], line["bound"], line["slack"]) == (False, None, 3, None)
+    assert re.search(r"r +NO +inf +3 +-inf", str(result))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from fractions import Fraction
 from typing import Any
+
+UNBOUNDED = 10**299
+"""Losses without bound, as `poisson` where 0 is predicted for more, are larger in audits."""
 
 
 def counted(count: int, one: str, many: str = "") -> str:
@@ -21,13 +23,13 @@ def only(values: tuple[Any, ...]) -> Any:
 
 
 def as_number(value: Any) -> Any:
-    """Fractions as JSON numbers: whole ones as int, others as float; beyond those None."""
+    """Fractions as JSON numbers: whole ones as int, others as float; None without bound."""
     if isinstance(value, tuple):
         return [as_number(item) for item in value]
     if isinstance(value, Fraction):
-        with suppress(OverflowError):
-            return int(value) if value.denominator == 1 else float(value)
-        return None
+        if abs(value) >= UNBOUNDED:
+            return None
+        return int(value) if value.denominator == 1 else float(value)
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

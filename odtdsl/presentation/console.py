@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from odtdsl.base.back_ends import gives_up
-from odtdsl.base.numbers import counted
+from odtdsl.base.numbers import UNBOUNDED, counted
 from odtdsl.base.printing import printable
 from odtdsl.datasets.dataset import Day
 from odtdsl.predictors.diagram import Diagram
@@ -47,9 +47,6 @@ def shown(value: Fraction | None, digits: int = 6) -> str:
         return str(value.numerator)
     return f"{float(value):.{digits}g}"
 
-
-UNBOUNDED = 10**299
-"""Losses without bound, as `poisson` where 0 is predicted for more, are larger in audits."""
 
 NOISE = Fraction(1, 10**9)
 """What rules on floats may be off by, in units of their bound and 1: see the auditor's."""
