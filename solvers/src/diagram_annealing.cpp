@@ -11,22 +11,36 @@ namespace odt {
 
 namespace {
 
-// What rows on a side of a test lose by the label by which they lose least, in units.
+using Eight = std::int16_t __attribute__((vector_size(16)));
+
+ODT_INLINE Eight less_of(Eight x, Eight y) { return x < y ? x : y; }
+
+ODT_INLINE std::int16_t least_lane(Eight x) {
+  x = less_of(x, __builtin_shuffle(x, Eight{4, 5, 6, 7, 0, 1, 2, 3}));
+  x = less_of(x, __builtin_shuffle(x, Eight{2, 3, 0, 1, 2, 3, 0, 1}));
+  return std::min<std::int16_t>(x[0], x[1]);
+}
+
+struct Least {
+  Loss lost = kInfinite;  // in units
+  int label = 0;
+};
+
+// The label by which rows on a side of a test lose least; the first, where there are none.
 ODT_POPCNT
-Loss least_lost(const std::uint64_t* rows, const std::uint64_t* left, std::uint64_t flip,
-                const std::uint64_t* plane, std::size_t words, std::size_t planes,
-                std::size_t labels) {
+Least least_lost(const std::uint64_t* rows, const std::uint64_t* left, std::uint64_t flip,
+                 const std::uint64_t* plane, std::size_t words, std::size_t planes, int labels) {
   std::uint64_t here[kMostLayeredRows / 64];
   for (std::size_t w = 0; w < words; ++w) here[w] = rows[w] & (left[w] ^ flip);
-  Loss least = kInfinite;
-  for (std::size_t c = 0; c < labels; ++c) {
+  Least least;
+  for (int c = 0; c < labels; ++c) {
     Loss sum = 0;
     for (std::size_t b = 0; b < planes; ++b) {
       int many = 0;
       for (std::size_t w = 0; w < words; ++w) many += __builtin_popcountll(here[w] & *plane++);
       sum += static_cast<Loss>(many) << b;
     }
-    least = std::min(least, sum);
+    if (sum < least.lost) least = {sum, c};
   }
   return least;
 }
@@ -81,11 +95,44 @@ DiagramAnnealing::DiagramAnnealing(const LayeredProblem& table, std::vector<int>
   while (most >> planes_ > 0) ++planes_;
   const std::size_t labels = static_cast<std::size_t>(p_.labels);
   plane_.assign(labels * planes_ * words_, 0);
+  prepare_draws();
   for (std::size_t i = 0; i < p_.rows; ++i)
     for (std::size_t c = 0; c < labels; ++c)
       for (std::size_t b = 0; b < planes_; ++b)
         if (p_.loss[i * labels + c] / unit_ >> b & 1)
           plane_[(c * planes_ + b) * words_ + i / 64] |= Word{1} << (i % 64);
+}
+
+// Losses by sixteen bits, rounded down where they must be: all in a sum of `kMostSum` at most.
+void DiagramAnnealing::prepare_draws() {
+  const std::size_t labels = static_cast<std::size_t>(p_.labels);
+  Loss sum = 0;
+  for (std::size_t i = 0; i < p_.rows; ++i)
+    sum += *std::max_element(p_.loss.begin() + static_cast<std::ptrdiff_t>(i * labels),
+                             p_.loss.begin() + static_cast<std::ptrdiff_t>((i + 1) * labels));
+  scale_ = std::max(unit_, sum / kMostSum + 1);
+  eights_ = (p_.rows + 7) / 8;
+  label_cost_.resize(labels * eights_);
+  cost_.resize(node_.size() * eights_);
+  rank_.resize(p_.features * eights_);
+  of_row_.resize(p_.rows);
+  spread_.resize(p_.rows);
+  for (std::size_t i = 0; i < p_.rows; ++i) {
+    for (std::size_t c = 0; c < labels; ++c)
+      label_cost_[c * eights_ + i / 8][i % 8] =
+          static_cast<std::int16_t>(p_.loss[i * labels + c] / scale_);
+    for (std::size_t f = 0; f < p_.features; ++f)
+      rank_[f * eights_ + i / 8][i % 8] = static_cast<std::int16_t>(p_.rank[f * p_.rows + i]);
+  }
+  order_.resize(p_.features * p_.rows);
+  for (std::size_t f = 0; f < p_.features; ++f) {
+    const auto from = order_.begin() + static_cast<std::ptrdiff_t>(f * p_.rows);
+    const auto to = from + static_cast<std::ptrdiff_t>(p_.rows);
+    const std::uint32_t* at = p_.rank.data() + f * p_.rows;
+    std::iota(from, to, std::uint16_t{0});
+    std::stable_sort(from, to, [at](std::uint16_t a, std::uint16_t b) { return at[a] < at[b]; });
+    control_.poll(p_.rows);
+  }
 }
 
 bool DiagramAnnealing::takes(const LayeredProblem& table) {
@@ -140,10 +187,9 @@ Loss DiagramAnnealing::follow(std::size_t layer, Loss most) {
       const bool anew = n.fresh || other != 0;
       if (anew) {
         Loss lost = 0;
-        const std::size_t labels = static_cast<std::size_t>(p_.labels);
-        for (const bool right : {false, true})
-          if ((right ? n.right : n.left) < 0)
-            lost += least_lost(rows, left, right ? ~Word{0} : 0, plane_.data(), W, planes_, labels);
+        for (const Word flip : {Word{0}, ~Word{0}})
+          if ((flip ? n.right : n.left) < 0)
+            lost += least_lost(rows, left, flip, plane_.data(), W, planes_, p_.labels).lost;
         next_loss_[k] = lost * unit_;
       } else {
         next_loss_[k] = loss_[k];
@@ -202,10 +248,9 @@ void DiagramAnnealing::touch(std::size_t place) {
   node_[place].fresh = true;
 }
 
-// Something small about a node; returns its layer.
-std::size_t DiagramAnnealing::change(std::size_t place) {
+// Something small about a node.
+void DiagramAnnealing::change(std::size_t place) {
   const std::size_t l = layer_[place];
-  undo_.clear();
   touch(place);
   Node& n = node_[place];
   const double what = real();
@@ -218,20 +263,20 @@ std::size_t DiagramAnnealing::change(std::size_t place) {
           static_cast<std::size_t>(std::exp(real() * std::log(static_cast<double>(cuts.size()))));
       const bool down = real() < 0.5;
       if (down ? far <= at : at + far < cuts.size()) n.cut = cuts[down ? at - far : at + far];
-      return l;
+      return;
     }
   }
   if (what < 0.65) {
     new_test(place, place);
     if (real() < 0.3) std::swap(n.left, n.right);
-    return l;
+    return;
   }
   int& arc = real() < 0.5 ? n.left : n.right;
   const int before = arc;
   arc = any_arc(l);
-  if (arc < 0) return l;
+  if (arc < 0) return;
   const std::size_t below = first_[l + 1] + static_cast<std::size_t>(arc);
-  if (!empty(below)) return l;
+  if (!empty(below)) return;
   // a place that is free: like the node before it, or a test of the rows above
   touch(below);
   Node& m = node_[below];
@@ -252,7 +297,116 @@ std::size_t DiagramAnnealing::change(std::size_t place) {
     if (real() < 0.5) std::swap(m.left, m.right);
     new_test(below, place);
   }
-  return l;
+  return;
+}
+
+// What each row loses from each place below a layer on. Where no row comes to, `rows` choose the
+// labels.
+void DiagramAnnealing::costs_below(std::size_t layer, const Word* rows) {
+  for (std::size_t k = node_.size(); k-- > first_[layer + 1];) {
+    const Node& n = node_[k];
+    const Word* own = empty(k) ? rows : rows_.data() + k * words_;
+    const Eight* from[2];
+    for (const bool right : {false, true}) {
+      const int arc = right ? n.right : n.left;
+      from[right] = end(layer_[k], arc >= 0 ? arc : ~label(k, own, right));
+    }
+    const Eight* at = rank_.data() + static_cast<std::size_t>(n.feature) * eights_;
+    Eight* to = cost_.data() + k * eights_;
+    const std::int16_t cut = static_cast<std::int16_t>(n.cut);
+    for (std::size_t i = 0; i < eights_; ++i) {
+      const Eight left = at[i] <= cut;
+      to[i] = (from[0][i] & left) | (from[1][i] & ~left);
+    }
+  }
+}
+
+// Up to eight ends of the arcs of a place, what rows lose by each, and what opening it costs; the
+// rows to which it matters.
+void DiagramAnnealing::gather(std::size_t place, const Word* rows) {
+  const std::size_t l = layer_[place];
+  ends_.clear();
+  for (int c = 0; c < p_.labels; ++c) ends_.push_back(~c);
+  for (int t = 0; l + 1 < widths_.size() && t < widths_[l + 1]; ++t) ends_.push_back(t);
+  for (std::size_t e = 0; e < ends_.size() && e < 8; ++e)
+    std::swap(ends_[e], ends_[e + pick(ends_.size() - e)]);
+  if (ends_.size() > 8) ends_.resize(8);
+  open_ = Eight{};
+  for (std::size_t e = 0; e < 8; ++e) {
+    const int to = ends_[std::min(e, ends_.size() - 1)];
+    const Eight* cost = end(l, to);
+    for (std::size_t i = 0; i < p_.rows; ++i) of_row_[i][e] = cost[i / 8][i % 8];
+    bool met = to < 0;
+    for (std::size_t k = first_[l]; k < first_[l + 1]; ++k)
+      met |= k != place && !empty(k) && (node_[k].left == to || node_[k].right == to);
+    if (!met) open_[e] = static_cast<std::int16_t>(std::min(price_ / scale_, kMostSum / 2));
+  }
+  total_ = open_ + open_;
+  for (std::size_t i = 0; i < p_.rows; ++i) {
+    spread_[i] = 0;
+    if (!(rows[i / 64] >> (i % 64) & 1)) continue;
+    const Eight& cost = of_row_[i];
+    std::int16_t low = cost[0], high = cost[0];
+    for (std::size_t e = 1; e < ends_.size(); ++e) {
+      low = std::min<std::int16_t>(low, cost[e]);
+      high = std::max<std::int16_t>(high, cost[e]);
+    }
+    spread_[i] = static_cast<std::int16_t>(high - low);
+    if (spread_[i] > 0) total_ += cost;
+  }
+}
+
+// A place gets a test of a few features, and ends of its arcs, at random among those by which
+// `rows` lose at most `slack` more than by the best.
+void DiagramAnnealing::draw(std::size_t place, const Word* rows, Loss slack) {
+  costs_below(layer_[place], rows);
+  gather(place, rows);
+  const Loss room = slack / scale_;
+  Loss least = kInfinite, most = kInfinite, drawn = kInfinite;
+  std::size_t many = 0, have = 0;
+  Node& n = node_[place];
+  const std::size_t own = static_cast<std::size_t>(n.feature);
+  std::uint16_t order[kMostLayeredRows];
+  for (std::size_t q = 0; q < std::min(kSome, splitting_.size()); ++q) {
+    std::swap(splitting_[q], splitting_[q + pick(splitting_.size() - q)]);
+    const std::size_t f = q == 0 ? own : splitting_[q];
+    have = 0;
+    for (std::size_t i = f * p_.rows; i < (f + 1) * p_.rows; ++i) {
+      order[have] = order_[i];
+      have += spread_[order_[i]] > 0;
+    }
+    const std::uint32_t* at = p_.rank.data() + f * p_.rows;
+    Eight low = open_;
+    Loss over = 0;  // a row lowers what the next cut loses by no more than its spread
+    for (std::size_t i = 0; i + 1 < have; ++i) {
+      low += of_row_[order[i]];
+      over -= spread_[order[i]];
+      const std::uint32_t here = at[order[i]], next = at[order[i + 1]];
+      if (over > 0 || here == next) continue;
+      const Eight high = total_ - low;
+      const std::int16_t left = least_lane(low), right = least_lane(high);
+      const Loss lost = Loss{left} + right;
+      over = lost - most;
+      if (over > 0) continue;
+      std::size_t l = 0, h = 0;
+      while (low[l] != left) ++l;
+      while (high[h] != right) ++h;
+      if (l == h) continue;
+      if (lost < least) {
+        least = lost;
+        if (drawn > (most = lost + room)) many = 0;
+      }
+      if (pick(++many) > 0) continue;
+      const auto from = std::lower_bound(cuts_[f].begin(), cuts_[f].end(), here);
+      const auto to = std::lower_bound(from, cuts_[f].end(), next);
+      if (from == to) continue;
+      drawn = lost;
+      n.feature = static_cast<int>(f);
+      n.cut = from[static_cast<std::ptrdiff_t>(pick(static_cast<std::size_t>(to - from)))];
+      n.left = std::max(-1, ends_[l]);
+      n.right = std::max(-1, ends_[h]);
+    }
+  }
 }
 
 // Nodes at random everywhere.
@@ -277,17 +431,11 @@ void DiagramAnnealing::begin_from(const Layers& from) {
     }
 }
 
-// By which the rows on a side of a node lose least; the first, where there are none.
-int DiagramAnnealing::label(std::size_t place, bool right) const {
-  const std::size_t labels = static_cast<std::size_t>(p_.labels);
-  const Word *rows = rows_.data() + place * words_, *left = side(node_[place]);
-  std::vector<Loss> sum(labels, 0);
-  for (std::size_t i = 0; i < p_.rows; ++i) {
-    const Word on = (left[i / 64] ^ (right ? ~Word{0} : 0)) & rows[i / 64];
-    for (std::size_t c = 0; on >> (i % 64) & 1 && c < labels; ++c)
-      sum[c] += p_.loss[i * labels + c];
-  }
-  return static_cast<int>(std::min_element(sum.begin(), sum.end()) - sum.begin());
+// By which the rows on a side of a node lose least.
+int DiagramAnnealing::label(std::size_t place, const Word* rows, bool right) const {
+  return least_lost(rows, side(node_[place]), right ? ~Word{0} : 0, plane_.data(), words_, planes_,
+                    p_.labels)
+      .label;
 }
 
 Layers DiagramAnnealing::layers() const {
@@ -306,7 +454,7 @@ Layers DiagramAnnealing::layers() const {
       for (bool right : {false, true}) {
         int& arc = right ? n.right : n.left;
         const int to = arc < 0 ? -1 : number[first_[l + 1] + static_cast<std::size_t>(arc)];
-        arc = to >= 0 ? to : ~label(k, right);
+        arc = to >= 0 ? to : ~label(k, rows_.data() + k * words_, right);
       }
       layer.push_back(n);
     }
@@ -327,8 +475,8 @@ Layers DiagramAnnealing::cool(const Layers& from) {
 
 template <std::size_t W>
 Layers DiagramAnnealing::cool_words(double warm) {
-  constexpr double kCold = 0.08;
-  constexpr std::size_t kMostSteps = 600'000, kSteps = 600, kBlock = 256;
+  constexpr double kCold = 0.2, kDraws = 0.08;
+  constexpr std::size_t kMostSteps = 600'000, kSteps = 150, kBlock = 256;
   const std::size_t sums = plane_.size() / W;  // of a side that ends; usually 2
   const std::size_t steps = std::min(kMostSteps, kSteps * p_.rows * splitting_.size());
   Loss now = value_ = follow<W>(0, kInfinite);
@@ -340,12 +488,20 @@ Layers DiagramAnnealing::cool_words(double warm) {
     if (step % kBlock == 0) {
       const double part = static_cast<double>(step) / static_cast<double>(steps);
       heat = heat_ * warm * std::pow(kCold / warm, part);
-      control_.poll(kBlock * W * node_.size() * (sums + 2) / 4);
+      control_.poll(kBlock * (W * node_.size() * (sums + 2) + p_.rows) / 4);
     }
     std::size_t at = pick(node_.size());
     while (empty(at)) at = pick(node_.size());
-    const std::size_t layer = change(at);
-    const Loss most = now + static_cast<Loss>(-heat * std::log(1 - real()));
+    const Loss slack = static_cast<Loss>(-heat * std::log(1 - real()));
+    const Loss most = now + slack;
+    const std::size_t layer = layer_[at];
+    undo_.clear();
+    if (real() < kDraws) {
+      touch(at);
+      draw(at, rows_.data() + at * W, slack);
+    } else {
+      change(at);
+    }
     const Loss then = follow<W>(layer, most);
     if (then > most) {
       for (const auto& [place, node] : undo_) node_[place] = node;

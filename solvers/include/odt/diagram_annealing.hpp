@@ -1,5 +1,7 @@
 // Good diagrams of few rows by simulated annealing: small changes, two to three million a second,
-// each followed by the rows below it as sets of bits. Nothing is a proof.
+// each followed by the rows below it as sets of bits. In between, draws: what every row loses from
+// each end of a node's arcs being known, all cuts of a few features with all ends are looked at in
+// one go, and one of those that lose least is taken. Nothing is a proof.
 //
 // Every layer has as many places as it may have nodes; a place that no row comes to costs nothing
 // and keeps its node until an arc leads there again.
@@ -34,6 +36,10 @@ class DiagramAnnealing {
     bool fresh = true;  // changed since its loss was told
   };
 
+  using Eight = std::int16_t __attribute__((vector_size(16)));
+  static constexpr Loss kMostSum = 16'000;
+  static constexpr std::size_t kSome = 12;  // features asked at once
+
   template <std::size_t W>
   Layers cool_words(double warm);
   template <std::size_t W>
@@ -44,13 +50,21 @@ class DiagramAnnealing {
   }
   void begin();
   void begin_from(const Layers& from);
-  std::size_t change(std::size_t place);
+  void change(std::size_t place);
   void touch(std::size_t place);
   void new_test(std::size_t place, std::size_t rows_of);
   int any_arc(std::size_t layer);
   void keep(std::size_t layer);
   bool empty(std::size_t place) const;
-  int label(std::size_t place, bool right) const;
+  int label(std::size_t place, const Word* rows, bool right) const;
+  void prepare_draws();
+  void costs_below(std::size_t layer, const Word* rows);
+  void gather(std::size_t place, const Word* rows);
+  void draw(std::size_t place, const Word* rows, Loss slack);
+  const Eight* end(std::size_t layer, int arc) const {
+    return arc < 0 ? label_cost_.data() + static_cast<std::size_t>(~arc) * eights_
+                   : cost_.data() + (first_[layer + 1] + static_cast<std::size_t>(arc)) * eights_;
+  }
   const Word* side(const LayeredNode& n) const {
     return side_.data() + (first_side_[static_cast<std::size_t>(n.feature)] + n.cut) * words_;
   }
@@ -76,6 +90,16 @@ class DiagramAnnealing {
   std::vector<Word> rows_, next_;       // per place
   std::vector<Loss> sums_, next_sums_;  // per layer: its nodes, and what ends there
   std::vector<Loss> loss_, next_loss_;  // per place: of what ends there
+  // ---- of draws: what rows lose, in sixteen bits each
+  Loss scale_ = 1;                        // of what one stands for
+  std::size_t eights_ = 0;                // that hold all rows
+  std::vector<Eight> rank_;               // per feature
+  std::vector<Eight> label_cost_, cost_;  // per label; per place, from there on
+  std::vector<std::uint16_t> order_;      // per feature: rows by rank
+  std::vector<int> ends_;                 // of the arcs of a place
+  std::vector<Eight> of_row_;             // by end
+  std::vector<std::int16_t> spread_;      // per row: between ends; 0 where it does not come
+  Eight open_{}, total_{};                // by end: what opening it costs; that and the rows
 };
 
 }  // namespace odt
