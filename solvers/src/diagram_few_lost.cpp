@@ -384,19 +384,22 @@ struct FewSearch {
     return _mm256_testc_si256(load_few(all), load_few(some)) != 0;
   }
 
-  // Of some sets the least ones, that contain no other.
+  // Of some sets the least ones, that contain no other; those of few rows come first.
   ODT_FEW_TARGET static void keep_least(std::vector<FewLost::Bits>& sets) {
-    std::sort(sets.begin(), sets.end(), [](const FewLost::Bits& a, const FewLost::Bits& b) {
-      const int of_a = count_few(a), of_b = count_few(b);
-      return of_a != of_b ? of_a < of_b : a < b;
-    });
-    std::size_t kept = 0;
-    for (const FewLost::Bits& one : sets) {
-      bool more = false;
-      for (std::size_t i = 0; i < kept && !more; ++i) more = contains(one, sets[i]);
-      if (!more) sets[kept++] = one;
+    std::array<std::uint16_t, FewLost::kRows + 2> from = {};
+    std::vector<std::uint16_t> many(sets.size());
+    for (std::size_t i = 0; i < sets.size(); ++i) {
+      many[i] = static_cast<std::uint16_t>(count_few(sets[i]));
+      ++from[many[i] + 1u];
     }
-    sets.resize(kept);
+    std::partial_sum(from.begin(), from.end(), from.begin());
+    std::vector<FewLost::Bits> in_order(sets.size());
+    for (std::size_t i = 0; i < sets.size(); ++i) in_order[from[many[i]]++] = sets[i];
+    sets.clear();
+    for (const FewLost::Bits& one : in_order)
+      if (std::none_of(sets.begin(), sets.end(),
+                       [&](const FewLost::Bits& less) { return contains(one, less); }))
+        sets.push_back(one);
   }
 
   // The rows of a label that lie beyond a side which ends with it and loses nothing.
@@ -431,19 +434,34 @@ struct FewSearch {
     std::reverse(found.begin(), found.end());
   }
 
+  // Whether three of these sets, those of few rows first, have none of so many rows in common: they
+  // leave out each of them at least once.
+  ODT_FEW_TARGET static bool three_part(const std::vector<FewLost::Bits>& sets, int rows) {
+    std::vector<int> left_out;
+    __m256i always = _mm256_set1_epi8(-1);
+    for (const FewLost::Bits& one : sets) {
+      left_out.push_back(rows - count_few(one));
+      always = _mm256_and_si256(always, load_few(one));
+    }
+    if (!_mm256_testz_si256(always, always)) return false;
+    for (std::size_t i = 0; i < sets.size() && 3 * left_out[i] >= rows; ++i)
+      for (std::size_t j = i; j < sets.size() && left_out[i] + 2 * left_out[j] >= rows; ++j) {
+        const __m256i two = _mm256_and_si256(load_few(sets[i]), load_few(sets[j]));
+        const int least = rows - left_out[i] - left_out[j];
+        for (std::size_t k = j; k < sets.size() && left_out[k] >= least; ++k)
+          if (_mm256_testz_si256(two, load_few(sets[k]))) return true;
+      }
+    return false;
+  }
+
   // What ends is twice of one label, and so is a side of the last cut: three sides that have no
   // row of it beyond all. Or it is of one label first and then of the other one, for which only the
   // rows beyond the first side count.
   ODT_FEW_TARGET bool chain_of_three() {
     add_all();
     const std::vector<FewLost::Bits> beyond[] = {least_beyond(0), least_beyond(1)};
-    for (const auto& of : beyond)
-      for (std::size_t i = 0; i < of.size(); ++i)
-        for (std::size_t j = i; j < of.size(); ++j) {
-          const __m256i two = _mm256_and_si256(load_few(of[i]), load_few(of[j]));
-          for (std::size_t k = j; k < of.size(); ++k)
-            if (_mm256_testz_si256(two, load_few(of[k]))) return true;
-        }
+    for (int label = 0; label < 2; ++label)
+      if (three_part(beyond[label], count_few(of_label[label].rows))) return true;
     for (int label = 0; label < 2; ++label)
       for (const FewLost::Bits& left : beyond[label]) {
         for (__m256i& lanes : furthest[label][0]) lanes = _mm256_setzero_si256();
