@@ -136,6 +136,21 @@ struct FewSearch {
   std::uint64_t looked = 0;
   __m256i furthest[2][E + 1][B];  // by label
 
+  struct Sides {
+    FewLost::Bits rows, always;  // those that lie beyond every side
+    std::array<FewLost::Bits, 2 * B * FewLost::kLanes> beyond;
+
+    // Whether one of so many sides ends all these rows.
+    ODT_FEW_TARGET bool fits(__m256i wanted, std::size_t sides) const {
+      for (std::size_t i = 0; i < sides; ++i)
+        if (_mm256_testz_si256(wanted, load_few(beyond[i]))) return true;
+      return false;
+    }
+  };
+
+  // What is listed of them comes later: to clear it first takes longer than some searches.
+  FewSearch(const FewLost& few_lost, const FewLost::Bits& asked) : few(few_lost), rows(asked) {}
+
   ODT_FEW_TARGET void clear() {
     for (auto& label : furthest)
       for (auto& one : label)
@@ -478,7 +493,7 @@ struct FewSearch {
   // Whether these rows and others may lose nothing where a side of a cut of each ends, and one cut
   // parts what is left of both.
   ODT_FEW_TARGET bool meets(FewSearch& others) {
-    FewSearch all{few, {}};
+    FewSearch all(few, {});
     for (std::size_t w = 0; w < FewLost::kWords; ++w) all.rows[w] = rows[w] | others.rows[w];
     for (int label = 0; label < 2; ++label)
       for (int b = 0; b < B; ++b)
@@ -508,17 +523,6 @@ struct FewSearch {
     return false;
   }
 
-  struct Sides {
-    FewLost::Bits rows, always;  // those that lie beyond every side
-    std::array<FewLost::Bits, 2 * B * FewLost::kLanes> beyond;
-
-    // Whether one of so many sides ends all these rows.
-    ODT_FEW_TARGET bool fits(__m256i wanted, std::size_t sides) const {
-      for (std::size_t i = 0; i < sides; ++i)
-        if (_mm256_testz_si256(wanted, load_few(beyond[i]))) return true;
-      return false;
-    }
-  };
   Sides of_label[2];
   std::array<std::uint8_t, 2 * B * FewLost::kLanes> pay_;
 };
@@ -549,7 +553,7 @@ int ask_few(std::size_t blocks, Loss budget, const Ask& ask) {
 Loss FewLost::stump(const std::uint64_t* bits, std::size_t words, Loss budget) const {
   if (budget < 0) return 0;
   return ask_few(blocks_, budget, [&](auto most, auto blocks) {
-    FewSearch<most, blocks> search{*this, asked(bits, words)};
+    FewSearch<most, blocks> search(*this, asked(bits, words));
     return search.stump(most);
   });
 }
@@ -558,7 +562,7 @@ Loss FewLost::pair(const std::uint64_t* bits, std::size_t words, Loss budget,
                    std::uint64_t& looked) const {
   if (budget < 0) return 0;
   return ask_few(blocks_, budget, [&](auto most, auto blocks) {
-    FewSearch<most, blocks> search{*this, asked(bits, words)};
+    FewSearch<most, blocks> search(*this, asked(bits, words));
     const int best = search.pair(most + 1);
     looked += search.looked;
     return best;
@@ -569,7 +573,7 @@ Loss FewLost::chain(const std::uint64_t* bits, std::size_t words, Loss budget,
                     std::uint64_t& looked) const {
   if (budget < 0) return 0;
   return ask_few(blocks_, budget, [&](auto most, auto blocks) {
-    FewSearch<most, blocks> search{*this, asked(bits, words)};
+    FewSearch<most, blocks> search(*this, asked(bits, words));
     const int best = search.chain(most + 1);
     looked += search.looked;
     return best;
@@ -579,7 +583,7 @@ Loss FewLost::chain(const std::uint64_t* bits, std::size_t words, Loss budget,
 bool FewLost::chain_of_three(const std::uint64_t* bits, std::size_t words,
                              std::uint64_t& looked) const {
   const auto ask = [&](auto most, auto blocks) {
-    FewSearch<most, blocks> search{*this, asked(bits, words)};
+    FewSearch<most, blocks> search(*this, asked(bits, words));
     const bool may = search.chain_of_three();
     looked += search.looked;
     return static_cast<int>(may);
@@ -591,7 +595,7 @@ std::vector<FewLost::Rest> FewLost::rests(const std::uint64_t* bits, std::size_t
                                           Loss most) const {
   std::vector<Rest> found;
   ask_few(blocks_, most, [&](auto lost, auto blocks) {
-    FewSearch<lost, blocks> search{*this, asked(bits, words)};
+    FewSearch<lost, blocks> search(*this, asked(bits, words));
     search.list_rests(found);
     return 0;
   });
@@ -601,7 +605,7 @@ std::vector<FewLost::Rest> FewLost::rests(const std::uint64_t* bits, std::size_t
 bool FewLost::may_meet(const std::uint64_t* bits, const std::uint64_t* others,
                        std::size_t words) const {
   const auto ask = [&](auto, auto blocks) {
-    FewSearch<0, blocks> search{*this, asked(bits, words)}, other{*this, asked(others, words)};
+    FewSearch<0, blocks> search(*this, asked(bits, words)), other(*this, asked(others, words));
     search.add_all();
     other.add_all();
     return static_cast<int>(search.meets(other));
