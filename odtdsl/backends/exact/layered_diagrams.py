@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from heapq import heapify, heappop, heappush
-from itertools import islice
 from queue import SimpleQueue
 from threading import Event
 
@@ -31,7 +30,8 @@ from odtdsl.problem.ir.raw import RawDiagram, RawNode
 Shape = tuple[int, ...]
 
 Turn = tuple[int, tuple[int, ...], Shape]
-"""How often a shape was asked, what decides among those asked as often, and the shape."""
+"""Below what a shape is asked for diagrams (0: only for a bound by trees), what decides among
+those asked for the same, and the shape."""
 
 Layers = Sequence[Sequence[tuple[int, int, int, int]]]
 """A diagram as the engine has it: feature, cut and the ends of both arcs of each node."""
@@ -47,14 +47,21 @@ MOST_SHAPES = 5000
 MOST_LAYERS = 30
 """Of a shape that is looked at."""
 
-EFFORTS = tuple(10_000_000 * 4**k for k in range(12))
-"""Rows visited for a shape, turn by turn: the first takes less than a second."""
+FIRST_EFFORT = 10_000_000
+"""Rows visited for the bound by trees of a shape; that takes less than a second."""
 
-FEW = 32
-"""Shapes that are left, each of which gets a longer turn: 16 times the last one instead of 4 times.
+GROWTH = 8
+"""How much more work the next search of a shape may take than its last one, as far as foreseen."""
 
-Where many are left, short turns find better diagrams sooner.
-"""
+FIRST_GROWTH = 16
+"""How much more work it takes to show that a row is lost than that none is. A search for the next
+one after many grows less: so much over the rows lost, until it is measured."""
+
+LEAST_GROWTH = 1.2
+"""From a row lost to the next, for what is foreseen."""
+
+LEAST_EFFORT = 40_000_000
+"""Rows visited that a search may take in any case, as far as foreseen."""
 
 NEWS = 0.05
 """Seconds between two looks at what the threads have found."""
@@ -129,6 +136,30 @@ class Looks:
         return None
 
 
+class Efforts:
+    """What the searches of a shape took, to foresee what the next takes."""
+
+    def __init__(self) -> None:
+        self.levels = [0, 0]
+        self.work = [0, 0]
+
+    def take(self, level: int, work: int) -> None:
+        """Of a search for what loses so much; of several threads, one after the other."""
+        if level != self.levels[-1]:
+            self.levels = [self.levels[-1], level]
+            self.work = [self.work[-1], 0]
+        self.work[-1] += work
+
+    def leap(self, level: int) -> int:
+        """How many levels further than this one, which is not closed, the next search may look."""
+        growth = 1 + FIRST_GROWTH / (level + 1)
+        if self.levels[0]:
+            steps = self.levels[1] - self.levels[0]
+            growth = (max(1, self.work[1]) / max(1, self.work[0])) ** (1 / steps)
+        room = max(GROWTH, LEAST_EFFORT / max(1, self.work[1]))
+        return max(1, int(math.log(room) / math.log(max(LEAST_GROWTH, growth))))
+
+
 class Layered:
     """One solve. Bounds are in the steps of `Unrolled`, prices of splits included."""
 
@@ -136,6 +167,9 @@ class Layered:
         self.trees = trees
         self.bounds: dict[Shape, int] = {}
         self.asked: set[Shape] = set()
+        self.efforts: defaultdict[Shape, Efforts] = defaultdict(Efforts)
+        self.lost, self.unit, self.spent = 0, 1, 0
+        self.features = len(trees.features.distinct)
         self.whole = self._list()
         self.search = self._table() if self.whole else None
         self.found: SimpleQueue[RawDiagram | None] = SimpleQueue()
@@ -162,6 +196,8 @@ class Layered:
         ranks = trees.features.ranks[:, one_of]
         losses = np.zeros((len(one_of), above.shape[1]), dtype=np.int64)
         np.add.at(losses, kinds, above)
+        least = losses.min(axis=1, keepdims=True)
+        self.lost, self.unit = int(least.sum()), int(np.gcd.reduce((losses - least).ravel())) or 1
         features = replace(trees.features, ranks=np.ascontiguousarray(ranks))
         return engine.Layered(features.table(), losses)
 
@@ -197,7 +233,6 @@ class Layered:
         self.trees.better = self._lower
         self._lower(self.trees.upper())
         heapify(todo)
-        spent = 0
         looks = Looks()
         running: dict[Future[engine.LayeredAnswer | None], Turn | None] = {}
         over = Event()
@@ -205,7 +240,7 @@ class Layered:
             at_end.callback(over.set)  # nobody waits for moves
             while todo or any(running.values()):
                 # a short search ends before it looks, and there may be thousands
-                if self._over(deadline, spent):
+                if self._over(deadline):
                     todo.clear()
                 free = len(running) < most and all(running.values())
                 if wander and deadline and free:
@@ -225,12 +260,10 @@ class Layered:
                     found, searched = ended.result(), running.pop(ended)
                     if found is None or searched is None:
                         continue  # moves
-                    number, _, shape = searched
-                    spent += self._learn(shape, found)
-                    if self._is_open(shape):
-                        number += 2 if self._few() else 1
-                        if number < len(EFFORTS):
-                            heappush(todo, (number, (self.bounds[shape],), shape))
+                    self._learn(searched, found)
+                    shape = searched[2]
+                    if self._is_open(shape) and searched not in running.values():
+                        heappush(todo, self._next(shape))
         self._hear()
         return self._least()
 
@@ -252,16 +285,23 @@ class Layered:
     def _is_open(self, shape: Shape) -> bool:
         return shape not in self.asked and self.bounds[shape] < self.trees.upper()
 
-    def _few(self) -> bool:
-        """Whether few shapes are left; asked after each of what may be thousands of searches."""
-        upper = self.trees.upper()
-        left = (bound for bound in self.bounds.values() if bound < upper)
-        return sum(1 for _ in islice(left, FEW + 1)) <= FEW
+    def _next(self, shape: Shape) -> Turn:
+        """The next turn of a shape: for what is best if anything, or more if that is soon done.
 
-    def _over(self, deadline: float | None, spent: int) -> bool:
+        What is asked for rises over all shapes alike, so that no search but the last ones is for
+        more than the best diagram needs, whether that is known by then or not. It rises by what a
+        split costs at least: where that is many rows, the best diagram is small and soon known.
+        """
+        least = self._paid(shape) + self.lost
+        level = -(-max(0, self.bounds[shape] - least) // self.unit)
+        leap = max(self.efforts[shape].leap(level), self.trees.price // self.unit)
+        below = min(least + (level + leap) * self.unit, self.trees.upper())
+        return below, (len(shape), self.bounds[shape]), shape
+
+    def _over(self, deadline: float | None) -> bool:
         trees = self.trees
         trees.interrupted = trees.interrupted or trees.limits.interrupted()
-        late = spent > UNLIMITED if deadline is None else time.monotonic() >= deadline
+        late = self.spent >= UNLIMITED if deadline is None else time.monotonic() >= deadline
         return late or trees.interrupted
 
     def _least(self) -> int:
@@ -273,35 +313,42 @@ class Layered:
         self, turn: Turn, deadline: float | None
     ) -> Callable[[], engine.LayeredAnswer | None]:
         """What asks the engine about a shape, on any thread."""
-        number, _, shape = turn
+        below, _, shape = turn
         trees, search = self.trees, self.search
         assert search is not None
         trees.shape_searches += 1
         limits = engine.Limits(
-            work_limit=EFFORTS[number],
+            work_limit=self._effort(below, deadline),
             time_limit=None if deadline is None else max(0.0, deadline - time.monotonic()),
             memory_limit=trees.limits.table_bytes(),
             interrupted=trees.limits.interrupted,
         )
-        below = trees.upper() - self._paid(shape)
+        most = min(below, trees.upper()) if below else trees.upper()
         return partial(
             search.solve,
             shape,
-            below,
+            most - self._paid(shape),
             limits,
-            bound_only=not number,
+            bound_only=not below,
             paid=self._paid(shape),
             told=lambda _, layers: self.found.put(diagram_of(trees, layers)),
         )
 
-    def _learn(self, shape: Shape, found: engine.LayeredAnswer) -> int:
-        """Take an answer about a shape; returns the rows visited times the features."""
-        trees = self.trees
+    def _effort(self, below: int, deadline: float | None) -> int:
+        """Rows visited that a search may take; 0 for as many as the time allows."""
+        if not below:
+            return FIRST_EFFORT
+        return 0 if deadline else max(1, (UNLIMITED - self.spent) // self.features)
+
+    def _learn(self, turn: Turn, found: engine.LayeredAnswer) -> None:
+        """Take an answer about a shape."""
+        trees, (below, _, shape) = self.trees, turn
         trees.interrupted = trees.interrupted or found.interrupted
         self.bounds[shape] = max(self.bounds[shape], found.bound + self._paid(shape))
-        if found.complete:  # a rule may forbid its best diagram: more is not known of it
-            self.asked.add(shape)
-        return found.work * len(trees.features.distinct)
+        if found.complete and found.value is not None:
+            self.asked.add(shape)  # a rule may forbid its best diagram: more is not known of it
+        self.efforts[shape].take(below // self.unit, found.work)
+        self.spent += found.work * self.features
 
     def _paid(self, shape: Shape) -> int:
         return self.trees.price * (sum(shape) + 1)
