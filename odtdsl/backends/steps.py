@@ -29,6 +29,8 @@ class Step:
     late
         Of a brief start: whether it comes last, and only where the search ended before the start's
         least time without a proof, or without a model. Else the search grew better ones.
+    quick
+        Of a start: whether little effort will do, as the search soon makes more of it.
     ways
         Of a start: how it scores splits, one growth after the other.
     improves
@@ -43,6 +45,7 @@ class Step:
     least: float = 0.0
     brief: bool = False
     late: bool = False
+    quick: bool = False
     ways: tuple[str, ...] = ("optimal",)
     improves: bool = False
     visits: int = 0
@@ -82,3 +85,6 @@ VECTOR_START = replace(START, ways=("optimal", "average"))
 
 START_OF_DIAGRAMS = replace(START, share=0.25)
 """Moves soon make more of a diagram than more starts do."""
+
+QUICK_START_OF_DIAGRAMS = replace(START_OF_DIAGRAMS, quick=True)
+"""Without rules they make more of any diagram in a tenth of a second than growth in seconds."""

@@ -77,7 +77,7 @@ def best_start(
         limits = replace(limits, deadline=now + max(step.least, share))
     engine, best = back_end(step.backend), given
     for way in step.ways:
-        grower = engine.for_start(way, brief=brief)
+        grower = engine.for_start(way, brief=brief or step.quick)
         best = grower.solve(core, limits, best, report).model
     return best
 

@@ -39,7 +39,14 @@ from odtdsl.backends.exact.raw_trees import to_raw
 from odtdsl.backends.exact.shapes import refuted
 from odtdsl.backends.exact.stacked_search import Found, StackedSearch
 from odtdsl.backends.needs import Need, needs, refusals
-from odtdsl.backends.steps import BRIEF_START, LATE_START, START_OF_DIAGRAMS, VECTOR_START, Step
+from odtdsl.backends.steps import (
+    BRIEF_START,
+    LATE_START,
+    QUICK_START_OF_DIAGRAMS,
+    START_OF_DIAGRAMS,
+    VECTOR_START,
+    Step,
+)
 from odtdsl.backends.stepwise import take
 from odtdsl.base import engine
 from odtdsl.base.diagnostics.model import OdtError
@@ -128,7 +135,7 @@ class Exact(BackEnd):
         soon prove the best tree: growing one would take longer.
         """
         if isinstance(core.skeleton, DiagramSkeleton):
-            return (START_OF_DIAGRAMS,)
+            return (START_OF_DIAGRAMS if core.clauses else QUICK_START_OF_DIAGRAMS,)
         if core.targets is not None:
             from odtdsl.backends.exact.number_rules import tells_at_once
             from odtdsl.backends.exact.regression import takes_vectors

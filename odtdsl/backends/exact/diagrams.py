@@ -33,7 +33,7 @@ NAME = "exact"
 STEPS = (
     Step(kind="moves", backend=NAME, share=0.4),
     Step(kind="trees", backend=NAME, share=0.35),
-    Step(kind="shapes", backend=NAME, share=0.95),
+    Step(kind="shapes", backend=NAME, share=0.98),
     Step(kind="moves", backend=NAME),
 )
 

@@ -154,7 +154,8 @@ class GreedyBackEnd(BackEnd):
         if isinstance(core.skeleton, DiagramSkeleton):
             from odtdsl.backends.greedy.diagrams import grow
 
-            return grow(core, limits, start if isinstance(start, RawDiagram) else None, report)
+            given = start if isinstance(start, RawDiagram) else None
+            return grow(core, limits, given, report, brief=self.brief)
         judged = self.answered(core)
         incumbent: Incumbent[RawTree] = Incumbent(judged, limits, report)
         if (first := started(start)) is not None:

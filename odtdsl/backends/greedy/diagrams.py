@@ -30,11 +30,20 @@ PATIENCE = 100
 """Starts without anything better after which there are no more."""
 WORK = 60_000_000
 """Cells counted at most, once a valid diagram is known; four times as many before."""
+BRIEF_PATIENCE, BRIEF_WORK = 20, 6_000_000
+"""The same where a search goes on from it."""
 SHARE = 0.6
 """Of the features, how many each split looks at after the first start (as in the study)."""
 
 
-def grow(core: Core, limits: Limits, start: RawDiagram | None, report: Report | None) -> RawAnswer:
+def grow(
+    core: Core,
+    limits: Limits,
+    start: RawDiagram | None,
+    report: Report | None,
+    *,
+    brief: bool = False,
+) -> RawAnswer:
     """The best diagram of many starts; deterministic for a seed within the limits.
 
     Under hyperplanes splits weigh one feature each, as in the study's first step. The status
@@ -43,7 +52,7 @@ def grow(core: Core, limits: Limits, start: RawDiagram | None, report: Report | 
     incumbent: Incumbent[RawDiagram] = Incumbent(core, limits, report)
     if start is not None:
         incumbent.offer(start)
-    _Starts(core, incumbent, limits.seed).run()
+    _Starts(core, incumbent, limits.seed, brief=brief).run()
     return incumbent.answer(
         None if incumbent.best is None else simplify_diagram(core, incumbent.best)
     )
@@ -52,8 +61,11 @@ def grow(core: Core, limits: Limits, start: RawDiagram | None, report: Report | 
 class _Starts:
     """One run: starts; the best diagram is kept."""
 
-    def __init__(self, core: Core, incumbent: Incumbent[RawDiagram], seed: int) -> None:
+    def __init__(
+        self, core: Core, incumbent: Incumbent[RawDiagram], seed: int, *, brief: bool
+    ) -> None:
         self.core = core
+        self.patience, self.work = (BRIEF_PATIENCE, BRIEF_WORK) if brief else (PATIENCE, WORK)
         self.incumbent = incumbent
         self.planes = core.diagram.splits == "hyperplane"
         widths = core.diagram.widths[: _depth(core)]
@@ -70,13 +82,13 @@ class _Starts:
             self.incumbent.offer(RawDiagram(entry=~label))
         idle = 0
         for widths, start, first in self._plans():
-            limit = WORK if self.incumbent.best is not None else 4 * WORK
+            limit = self.work if self.incumbent.best is not None else 4 * self.work
             if self.incumbent.stopped() or self.scans.work > limit or not self.scans.n_tests:
                 return
             before = self.incumbent.values
             self._attempt(widths, start, first)
             idle = idle + 1 if self.incumbent.values == before else 0
-            if idle > PATIENCE and self.incumbent.best is not None:
+            if idle > self.patience and self.incumbent.best is not None:
                 return
 
     def _plans(self) -> Iterator[tuple[tuple[int, ...], Start, int | None]]:
