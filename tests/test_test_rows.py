@@ -123,8 +123,42 @@ rule named: gap(rate("p"), u, v) <= 10%
     made, named = result.test.audit.lines
     assert made.note == "without 2 rows of other values of `g`: no training row has them"
     assert not named.note, "who names groups means these"
+    assert [(one.group, one.value, one.rows) for one in made.groups] == [
+        ('g = "u"', 0, 2),
+        ('g = "v"', 0, 1),
+        ('g = "w" (no training row)', 1, 1),
+        ('g = "x" (no training row)', 1, 1),
+    ]
+    assert made.value == 0, "they have no part in the rule"
+    assert [one.group for one in named.groups] == ["u", "v"]
     assert result.audit is not None
     assert not any(line.note for line in result.audit.lines)
+    assert [len(line.groups) for line in result.audit.lines if line.groups] == [2, 2]
+
+
+@pytest.mark.parametrize(("values", "told"), [(20, 20), (21, 0)])
+def test_numbers_and_many_values_that_no_training_row_has(values: int, told: int) -> None:
+    spec = """data frame
+target y
+feature a: number
+drop n
+missing {n} left
+tree depth <= 1
+minimize errors
+rule made: gap(errors, n) <= 9
+"""
+    train = {"a": [1, 1, 2, 2], "n": [1, 2, 1, 2], "y": list("nnpp")}
+    later = [2.5 + i // 2 for i in range(2 * values)]
+    test = {"a": [1, 2] * values, "n": later, "y": ["n"] * (2 * values)}
+    result = odtdsl.solve(spec, frame=train, test_frame=test | {"n": [*later[:-1], None]})
+    assert result.test is not None
+    assert result.test.audit is not None
+    (line,) = result.test.audit.lines
+    new = [one for one in line.groups if "(no training row)" in one.group]
+    assert len(new) == told
+    assert [one.rows for one in new] == [2] * (told - 1) + [1] * (told > 0)
+    assert not new or new[0].group == "n = 2.5 (no training row)"
+    assert f"without {2 * values - 1} rows of other values" in line.note
 
 
 @pytest.mark.parametrize("condition", ['g == "u"', "a <= 1"])
@@ -147,8 +181,8 @@ rule named: gap(rate("p"), `g = "u"`, v) <= 1
     made, named = result.test.audit.lines
     assert "of other values of `g`" in made.note
     assert not named.note
-    assert [one.group for one in made.groups] == ['rows of g = "u"', 'g = "v"']
-    assert [one.rows for one in made.groups] == [2, 1]
+    assert [one.group for one in made.groups[:2]] == ['rows of g = "u"', 'g = "v"']
+    assert [one.rows for one in made.groups[:2]] == [2, 1]
     assert [one.rows for one in named.groups] == [2 if "g" in condition else 3, 1]
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from odtdsl.auditor.meanings import NO_ROW, values_by_group
 from odtdsl.auditor.routing import ModelOn, Place
 from odtdsl.auditor.rows import NoValue
 from odtdsl.base.numbers import counted
 from odtdsl.base.printing import printable
+from odtdsl.datasets.table import BoolArray
 from odtdsl.problem.ir.expr import (
     Apply,
     Compare,
@@ -33,26 +36,33 @@ def left_out(said: Condition | Expr, place: Place) -> str:
     return f"without {', '.join(groups)}: {NO_ROW}" if groups else ""
 
 
-def in_no_group(said: Condition | Expr, place: Place) -> str:
-    """How many rows a `gap` or `ratio` over the values of a column leaves out, as no training row
-    has their value; empty if none.
+def new_values(said: Condition | Expr, place: Place) -> Iterator[tuple[Apply, str, BoolArray]]:
+    """What a `gap` or `ratio` over the values of a column leaves out, as no training row has it:
+    the call, the column, and the rows, bool (n_rows,).
     """
     if not isinstance(place, ModelOn) or place.rows.training:
-        return ""
+        return
     column_of = {
         group.name: group.column for group in place.rows.problem.groups if group.column is not None
     }
-    found = dict[str, None]()
     for call in applications(said):
         groups = [arg.name for arg in call.args if isinstance(arg, GroupArg)]
-        for column in {column_of[name] for name in groups if call.of and name in column_of}:
+        named = [column_of[name] for name in groups if call.of and name in column_of]
+        for column in dict.fromkeys(named):
             new = ~place.rows.missing(column)
             for name in groups:
                 new &= ~place.rows.group(name)
             if new.any():
-                rows = counted(int(new.sum()), "row")
-                note = f"without {rows} of other values of `{printable(column)}`"
-                found[f"{note}: no training row has them"] = None
+                yield call, column, new
+
+
+def in_no_group(said: Condition | Expr, place: Place) -> str:
+    """How many rows a `gap` or `ratio` leaves out so; empty if none."""
+    found = dict[str, None]()
+    for _, column, new in new_values(said, place):
+        rows = counted(int(new.sum()), "row")
+        note = f"without {rows} of other values of `{printable(column)}`"
+        found[f"{note}: no training row has them"] = None
     return "; ".join(found)
 
 

@@ -10,11 +10,15 @@ from dataclasses import replace
 from fractions import Fraction
 
 from odtdsl.auditor.meanings import BASES, MEANINGS, Share, class_of
+from odtdsl.auditor.notes import new_values
 from odtdsl.auditor.results import GroupValue, RowCount
 from odtdsl.auditor.routing import LeafOn, ModelOn, PathOn, Place, SplitOn
 from odtdsl.auditor.rows import NoValue
 from odtdsl.datasets.table import BoolArray
 from odtdsl.problem.ir.expr import Apply, Condition, Expr, GroupArg, LabelArg, RowArg, applications
+
+MOST_NEW_VALUES = 20
+"""Of more values that no training row has, as identifiers have, a note tells the number alone."""
 
 
 def row_counts(said: Condition | Expr, place: Place) -> tuple[RowCount, ...]:
@@ -45,7 +49,7 @@ def group_values(said: Condition | Expr, place: Place) -> tuple[GroupValue, ...]
     if not isinstance(place, ModelOn):
         return ()
     found: dict[tuple[str, str], GroupValue] = {}
-    for call in _measures(applications(said)):
+    for call in (*_measures(applications(said)), *_of_new_values(said, place)):
         groups = [arg for arg in call.args if isinstance(arg, GroupArg)]
         others = tuple(arg for arg in call.args if not isinstance(arg, GroupArg))
         name, group = _text(replace(call, args=others)), ", ".join(one.name for one in groups)
@@ -54,6 +58,15 @@ def group_values(said: Condition | Expr, place: Place) -> tuple[GroupValue, ...]
         found.setdefault((name, group), one)
     compared = len({group for _, group in found}) > 1
     return tuple(found.values()) if compared else ()
+
+
+def _of_new_values(said: Condition | Expr, place: ModelOn) -> Iterator[Apply]:
+    """What is compared, of each value that only rows have which trained nothing."""
+    for call, column, rows in new_values(said, place):
+        assert call.of is not None, "it is over groups"
+        names = place.rows.name_values(column, rows).values()
+        for name in names if len(names) <= MOST_NEW_VALUES else ():
+            yield replace(call.of, args=(*call.of.args, GroupArg(name=name)))
 
 
 def _value(call: Apply, model: ModelOn) -> tuple[Fraction | None, int]:

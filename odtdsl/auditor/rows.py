@@ -20,6 +20,7 @@ from odtdsl.datasets.cells import reading
 from odtdsl.datasets.dataset import ColumnType, Dataset, Value
 from odtdsl.datasets.levels import level_text
 from odtdsl.datasets.table import BoolArray, FloatArray, IntArray, ObjectArray, RawColumn
+from odtdsl.datasets.writing import number_text
 from odtdsl.problem.ir.expr import (
     Arg,
     CellAnd,
@@ -158,6 +159,20 @@ class AuditRows:
             (condition,) = (one.condition for one in self.problem.groups if one.name == name)
             self._groups[name] = self._holds(condition)
         return self._groups[name]
+
+    def name_values(self, column: str, rows: BoolArray) -> dict[str, str]:
+        """Make groups of the values of a column that some rows have: their names, by the value."""
+        cells, found = self.table.columns[column], dict[str, str]()
+        said = column if column.isidentifier() else f"`{column}`"
+        number = self._types[column].kind == "number"
+        for row in np.flatnonzero(rows).tolist():
+            text = number_text(float(self.numbers(column)[row])) if number else cells.texts[row]
+            if text not in found:
+                shown = text if number else f'"{text}"'
+                found[text] = name = f"{said} = {shown} (no training row)"
+                self._groups[name] = np.zeros(self.n_rows, dtype=bool)
+            self._groups[found[text]][row] = True
+        return found
 
     # ---- groups
 
