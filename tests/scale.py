@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-SCALE = float(os.environ.get("ODTDSL_SCALE", "0.1"))
+SCALE = float(os.environ.get("ODTDSL_SCALE", "0.07"))
 
 
 def scaled(number: int, least: int = 1, *, part: float = 1) -> int:
