@@ -166,7 +166,7 @@ def claims(seed: str, skeletons: tuple[str, ...]) -> Counter[str]:
 @pytest.mark.parametrize("skeletons", [AXIS, PLANES], ids=["axis", "planes"])
 def test_no_claim_is_false(skeletons: tuple[str, ...]) -> None:
     seen = Counter[str]()
-    for seed in range(scaled(2_000, least=200)):
+    for seed in range(scaled(2_000, least=100)):
         seen += claims(f"foreseen {seed}", skeletons)
     assert min(seen[word] for word in ("refuted", "together", "tree", "path")) > 10 * SCALE, seen
 
