@@ -86,17 +86,18 @@ class ShapeJob {
   bool run(const Look& look, const Holds& holds, const Follow& follow, const Enough& enough) {
     std::unique_lock<std::mutex> lock(mutex_);
     while (true) {
+      const Loss below = this->below();  // once, as others may lower it without the lock
       if (!groups_ && busy_ == 0) {
         std::vector<Choice> found;
         work(lock, [&] { found = look(); }, [] {});
         choices_ = std::move(found);
         groups_.emplace(choices_);
-      } else if (busy_ == 0 && !groups_->left(below())) {
+      } else if (busy_ == 0 && !groups_->left(below)) {
         return true;
       } else if (enough()) {
         return false;
-      } else if (groups_ && groups_->left(below())) {
-        const auto [lo, hi] = groups_->next(below());
+      } else if (groups_ && groups_->left(below)) {
+        const auto [lo, hi] = groups_->next(below);
         const Choice *first = lo, *last = hi;
         bool open = false;
         const auto take = [&] {

@@ -2,9 +2,11 @@
 // short: the answers are those of one thread, on tables that a diagram of the shape tells but for
 // some rows. Built with ODT_SANITIZE=thread, every race between the threads is told.
 #include <atomic>
+#include <deque>
 #include <thread>
 #include <vector>
 
+#include "../src/shape_job.hpp"
 #include "check.hpp"
 #include "odt/control.hpp"
 #include "odt/diagram_annealing.hpp"
@@ -120,6 +122,52 @@ CASE(threads_search_a_shape_together_as_one_does) {
     }
   CHECK(shared > 0);
   CHECK(check::trials(10, 0.2) < 3 || turns > 0);
+}
+
+CASE(what_is_enough_may_fall_while_choices_are_dealt_out) {
+  struct OneChoice {
+    Loss bound;
+    int feature, cut, left, right;
+  };
+  struct Nothing {};
+  using Dealt = ShapeJob<OneChoice, Nothing>;
+  constexpr int kMany = 300;
+  std::atomic<Dealt*> open{nullptr};
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    for (unsigned wait = 1; !over;) {
+      Dealt* job = open.exchange(nullptr);
+      if (job == nullptr) continue;
+      wait = wait * 1'664'525 + 1'013'904'223;
+      for (volatile unsigned k = 0; k < wait >> 21; k = k + 1) continue;
+      job->lower(5);
+    }
+  });
+  int wrong = 0, ended = 0;
+  std::deque<Dealt> jobs;  // all are kept, as the other thread may be late
+  for (int n = 0; n < check::trials(2'000) || ended == 0; ++n) {
+    Dealt& job = jobs.emplace_back(100);
+    const OneChoice* from = nullptr;
+    int seen = 0;
+    const bool done = job.run(
+        [&] {
+          std::vector<OneChoice> choices;
+          for (int k = 0; k < kMany; ++k) choices.push_back({10, k, 0, 0, 0});
+          from = choices.data();
+          return choices;
+        },
+        [](const OneChoice&, const OneChoice&) { return true; },
+        [&](const OneChoice& one) {
+          wrong += &one < from || &one >= from + kMany;
+          if (seen++ == 0) open = &job;
+        },
+        [] { return false; });
+    wrong += !done;
+    ended += seen < kMany;
+  }
+  over = true;
+  other.join();
+  CHECK(wrong == 0);
 }
 
 CASE(annealing_tells_what_rows_lose_and_loses_no_start) {
