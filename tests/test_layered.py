@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from brute_diagrams import all_diagrams, best_priced
 from brute_shapes import Shapes
@@ -19,12 +20,17 @@ from scale import SCALE, scaled
 from shape_tables import NO_LIMITS, engine_of
 from tiny_diagrams import PRICES, RULES, WIDTHS, admitted, check_answer, core_of, unrolled
 
+import odtdsl
 from odtdsl.backends.exact.layered_diagrams import Layered, copies_of, shapes
 from odtdsl.backends.exact.unrolled import Unrolled
 from odtdsl.base import _engine
+from odtdsl.base.source import Source
+from odtdsl.compiler import analyse
+from odtdsl.language.parser import parse
 from odtdsl.problem.ir.diagrams import DiagramEvaluation
 from odtdsl.problem.ir.forms import Core
 from odtdsl.problem.ir.raw import RawDiagram
+from odtdsl.problem.terms.normalize import normalize
 
 
 class Alone(Unrolled):
@@ -299,6 +305,22 @@ def test_every_shape_of_a_skeleton_is_asked() -> None:
     assert all(sum(shape) <= 6 for shape in shapes((1, 2, 4, 8), 6))
     assert copies_of((1, 2, 1)) == 5
     assert copies_of((1, 2, 4, 8)) == 15
+
+
+@pytest.mark.parametrize("rule", ["", "rule r: splits >= 1", "rule r: uses(a)"])
+def test_rows_that_nothing_parts_have_labels_only(rule: str) -> None:
+    """The engine gets a feature without a cut; as a test it has no name."""
+    frame = pd.DataFrame({"a": [1] * 4, "y": list("xxxy")})
+    text = f"data frame target y diagram widths 1, 2, 2, 2, 2, 2, 2 minimize errors {rule}"
+    source = Source(name="flat.odt", text=text)
+    core = normalize(analyse(parse(source), source=source, frame=frame).rows)
+    search = alone(core)
+    layered = Layered(search)
+    answer = search.answer(layered.bound(None))
+    assert answer.status == ("infeasible" if rule else "optimal")
+    assert layered.open() == []
+    if rule == "rule r: splits >= 1":
+        assert odtdsl.solve(text, frame=frame, using="exact").status == "infeasible"
 
 
 def test_no_time_claims_nothing_by_shapes() -> None:
