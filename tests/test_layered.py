@@ -21,7 +21,13 @@ from shape_tables import NO_LIMITS, engine_of
 from tiny_diagrams import PRICES, RULES, WIDTHS, admitted, check_answer, core_of, unrolled
 
 import odtdsl
-from odtdsl.backends.exact.layered_diagrams import Layered, copies_of, shapes
+from odtdsl.backends.exact.layered_diagrams import (
+    LEAST_EFFORT,
+    Efforts,
+    Layered,
+    copies_of,
+    shapes,
+)
 from odtdsl.backends.exact.unrolled import Unrolled
 from odtdsl.base import _engine
 from odtdsl.base.source import Source
@@ -354,3 +360,11 @@ def test_tables_that_do_not_fit_are_refused() -> None:
         _engine.Layered(table, np.ones((2, 2), dtype=np.int64))
     with pytest.raises(ValueError, match="shape"):
         _engine.Layered(table, np.ones((3, 2), dtype=np.int64)).solve([1, 3], 5, NO_LIMITS)
+
+
+@pytest.mark.parametrize(("before", "after", "leap"), [(2, 34, 1), (20, 25, 9), (1, 1, 11)])
+def test_a_search_that_grows_little_leaves_out_levels(before: int, after: int, leap: int) -> None:
+    efforts = Efforts()
+    efforts.take(7, before * LEAST_EFFORT)
+    efforts.take(8, after * LEAST_EFFORT)
+    assert efforts.leap(9) == leap
