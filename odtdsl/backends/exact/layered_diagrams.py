@@ -340,7 +340,10 @@ class Layered:
         """Rows visited that a search may take; 0 for as many as the time allows."""
         if not below:
             return FIRST_EFFORT
-        return 0 if deadline else max(1, (UNLIMITED - self.spent) // self.features)
+        if deadline:
+            return 0
+        threads = self.trees.limits.threads  # which may each be at a search of their own
+        return max(1, (UNLIMITED - self.spent) // (self.features * threads))
 
     def _learn(self, turn: Turn, found: engine.LayeredAnswer) -> None:
         """Take an answer about a shape."""
