@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from odtdsl.base.frozen import dataclass
 from odtdsl.base.methods import method
-from odtdsl.base.numbers import as_number
+from odtdsl.base.numbers import as_number, as_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,9 +132,9 @@ def lines_to_json(lines: Iterable[AuditLine]) -> list[dict[str, Any]]:
             "rule": line.rule,
             "text": line.text,
             "holds": line.holds,
-            "value": as_number(line.value),
+            "value": as_value(line.value),
             "bound": as_number(line.bound),
-            "slack": as_number(line.slack),
+            "slack": as_value(line.slack),
             "instances": line.instances,
             "rows": [{"of": one.of, "rows": one.rows} for one in line.rows],
             "note": line.note,
@@ -149,6 +149,6 @@ def _group(one: GroupValue) -> dict[str, Any]:
     return {
         "measure": one.measure,
         "group": one.group,
-        "value": as_number(one.value),
+        "value": as_value(one.value),
         "rows": one.rows,
     }

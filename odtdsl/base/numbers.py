@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -23,13 +24,18 @@ def only(values: tuple[Any, ...]) -> Any:
 
 
 def as_number(value: Any) -> Any:
-    """Fractions as JSON numbers: whole ones as int, others as float; None without bound."""
+    """Fractions as JSON numbers: whole ones as int, others as float; beyond those None."""
     if isinstance(value, tuple):
         return [as_number(item) for item in value]
     if isinstance(value, Fraction):
-        if abs(value) >= UNBOUNDED:
-            return None
-        return int(value) if value.denominator == 1 else float(value)
+        with suppress(OverflowError):
+            return int(value) if value.denominator == 1 else float(value)
+        return None
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def as_value(value: Fraction | None) -> Any:
+    """What was measured, as `as_number`; None where it is without bound."""
+    return None if value is None or abs(value) >= UNBOUNDED else as_number(value)

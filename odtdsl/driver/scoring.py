@@ -15,7 +15,7 @@ from odtdsl.auditor.results import audit_to_json
 from odtdsl.base.diagnostics.model import Diagnostic, error, shortened
 from odtdsl.base.frozen import dataclass
 from odtdsl.base.methods import method
-from odtdsl.base.numbers import as_number
+from odtdsl.base.numbers import as_number, as_value
 from odtdsl.base.tasks import Part
 from odtdsl.datasets.cells import row_place
 from odtdsl.predictors.encoding import about_number, no_numbers
@@ -129,7 +129,7 @@ class TestScore:
         if self.outputs is not None:
             found["outputs"] = self.outputs.to_json()
         if self.audit is not None:
-            found["objective"] = [as_number(value) for value in self.audit.objective]
+            found["objective"] = [as_value(value) for value in self.audit.objective]
             found["audit"] = audit_to_json(self.audit)
         if self.baseline is not None:
             found["baseline"] = {
