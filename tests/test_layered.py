@@ -365,6 +365,8 @@ def test_tables_that_do_not_fit_are_refused() -> None:
 @pytest.mark.parametrize(("before", "after", "leap"), [(2, 34, 1), (20, 25, 9), (1, 1, 11)])
 def test_a_search_that_grows_little_leaves_out_levels(before: int, after: int, leap: int) -> None:
     efforts = Efforts()
+    efforts.take(0, 5)  # a bound by trees that took nothing
+    assert efforts.leap(0) == 1
     efforts.take(7, before * LEAST_EFFORT)
     efforts.take(8, after * LEAST_EFFORT)
     assert efforts.leap(9) == leap

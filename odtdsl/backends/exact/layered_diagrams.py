@@ -50,7 +50,7 @@ MOST_LAYERS = 30
 FIRST_EFFORT = 10_000_000
 """Rows visited for the bound by trees of a shape; that takes less than a second."""
 
-GROWTH = 8
+GROWTH = 3
 """How much more work the next search of a shape may take than its last one, as far as foreseen."""
 
 FIRST_GROWTH = 16
@@ -62,6 +62,9 @@ LEAST_GROWTH = 1.2
 
 LEAST_EFFORT = 40_000_000
 """Rows visited that a search may take in any case, as far as foreseen."""
+
+MOST_ROOM = 40
+"""How much more work than the last search, then: what is very short foretells little."""
 
 NEWS = 0.05
 """Seconds between two looks at what the threads have found."""
@@ -152,11 +155,11 @@ class Efforts:
 
     def leap(self, level: int) -> int:
         """How many levels further than this one, which is not closed, the next search may look."""
-        growth = 1 + FIRST_GROWTH / (level + 1)
+        growth, room = 1 + FIRST_GROWTH / (level + 1), float(GROWTH)
         if self.levels[0]:
-            steps = self.levels[1] - self.levels[0]
-            growth = (max(1, self.work[1]) / max(1, self.work[0])) ** (1 / steps)
-        room = max(GROWTH, LEAST_EFFORT / max(1, self.work[1]))
+            before, last = (max(LEAST_EFFORT / MOST_ROOM, work) for work in self.work)
+            growth = (last / before) ** (1 / (self.levels[1] - self.levels[0]))
+            room = max(room, LEAST_EFFORT / last)
         return max(1, int(math.log(room) / math.log(max(LEAST_GROWTH, growth))))
 
 
