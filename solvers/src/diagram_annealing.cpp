@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -13,12 +14,12 @@ namespace {
 
 using Eight = std::int16_t __attribute__((vector_size(16)));
 
-ODT_INLINE Eight less_of(Eight x, Eight y) { return x < y ? x : y; }
-
 ODT_INLINE std::int16_t least_lane(Eight x) {
-  x = less_of(x, __builtin_shuffle(x, Eight{4, 5, 6, 7, 0, 1, 2, 3}));
-  x = less_of(x, __builtin_shuffle(x, Eight{2, 3, 0, 1, 2, 3, 0, 1}));
-  return std::min<std::int16_t>(x[0], x[1]);
+  using Four = std::int16_t __attribute__((vector_size(8)));
+  Four halves[2];
+  std::memcpy(halves, &x, sizeof halves);
+  const Four y = halves[0] < halves[1] ? halves[0] : halves[1];
+  return std::min(std::min<std::int16_t>(y[0], y[1]), std::min<std::int16_t>(y[2], y[3]));
 }
 
 struct Least {
@@ -297,7 +298,6 @@ void DiagramAnnealing::change(std::size_t place) {
     if (real() < 0.5) std::swap(m.left, m.right);
     new_test(below, place);
   }
-  return;
 }
 
 // What each row loses from each place below a layer on. Where no row comes to, `rows` choose the
