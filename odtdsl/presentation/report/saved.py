@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from odtdsl.auditor.audit import audit
 from odtdsl.backends.base import Progress
-from odtdsl.base.numbers import as_value
+from odtdsl.base.numbers import as_number
 from odtdsl.datasets.digest import Fingerprint
 from odtdsl.driver.result import Result, Stage, problem_digest
 from odtdsl.driver.scoring import model_warnings, output_score, score, training_score
@@ -79,7 +79,7 @@ def _believed(result: Result, rows: Rows, said: Any) -> Result | None:
             return None  # other rules, or other models to choose from: proofs are of those
         stages = []
         for mine, theirs in zip(result.stages, said["stages"], strict=True):
-            if theirs["text"] != mine.text or theirs["value"] != as_value(mine.value):
+            if theirs["text"] != mine.text or theirs["value"] != as_number(mine.value):
                 return None
             stages.append(_stage(mine, theirs))
         proven = all(stage.proven for stage in stages)
