@@ -25,6 +25,7 @@ from odtdsl.backends.exact.layered_diagrams import (
     LEAST_EFFORT,
     Efforts,
     Layered,
+    Looks,
     copies_of,
     shapes,
 )
@@ -370,3 +371,23 @@ def test_a_search_that_grows_little_leaves_out_levels(before: int, after: int, l
     efforts.take(7, before * LEAST_EFFORT)
     efforts.take(8, after * LEAST_EFFORT)
     assert efforts.leap(9) == leap
+    assert [efforts.spent(level) for level in (7, 8, 9)] == [0, after * LEAST_EFFORT, 0]
+
+
+@pytest.mark.parametrize(("shapes", "threads"), [(Looks.MANY, 2), (33, 2), (33, 1)])
+def test_where_no_proof_is_near_the_last_of_the_time_is_for_better_diagrams(
+    shapes: int, threads: int
+) -> None:
+    now = time.monotonic()
+    looks, still_open = Looks(now + 0.4, threads), lambda: [(1,)] * shapes
+    assert looks.next(now + 0.4, 5, still_open) is None
+    time.sleep(max(0.0, now + 0.31 - time.monotonic()))
+    look = looks.next(now + 0.4, 5, still_open)
+    if shapes == Looks.MANY:
+        assert look is None
+    else:
+        assert look is not None
+        assert not look[1]
+        assert (look[0] == now + 0.4) is (threads == 2)
+        assert look[0] <= now + 0.4
+    assert looks.next(now + 0.4, 5, still_open) is None, "once"

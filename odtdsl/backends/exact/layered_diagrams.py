@@ -50,6 +50,10 @@ MOST_LAYERS = 30
 FIRST_EFFORT = 10_000_000
 """Rows visited for the bound by trees of a shape; that takes less than a second."""
 
+TURN = 400_000_000
+"""Rows visited in a first turn at a search, and as many more as turns before: some seconds, so that
+a thread is soon free to look for better diagrams. A search is taken up where it was."""
+
 GROWTH = 3
 """How much more work the next search of a shape may take than its last one, as far as foreseen."""
 
@@ -112,20 +116,31 @@ class Looks:
     After `EASY` seconds for `FIRST` of the time that is left. Whenever `AGAIN` of the time that was
     left has passed, for `LATER` of it, but only if there was a better diagram meanwhile: on tables
     whose best diagram is known there is nothing to be gained. Besides, for a moment from each
-    better diagram.
+    better diagram. In the `LAST` of the time to its end, if more than `MANY` shapes are open still:
+    then no proof is near, and searches for what is best if anything find nothing by the way. The
+    only thread there is does so for half of it.
     """
 
-    EASY, FIRST, LATER, AGAIN = 1.0, 0.05, 0.1, 0.25
+    EASY, FIRST, LATER, AGAIN, LAST, MANY = 1.0, 0.05, 0.1, 0.25, 0.25, 32
 
-    def __init__(self) -> None:
-        self.first = self.due = time.monotonic() + self.EASY
+    def __init__(self, deadline: float | None, threads: int) -> None:
+        now = time.monotonic()
+        self.threads = threads
+        self.first = self.due = now + self.EASY
+        self.last = math.inf if deadline is None else deadline - self.LAST * (deadline - now)
         self.before: int | None = None
         self.better = False
 
-    def next(self, deadline: float, upper: int) -> tuple[float, bool] | None:
+    def next(
+        self, deadline: float, upper: int, still_open: Callable[[], Sequence[Shape]]
+    ) -> tuple[float, bool] | None:
         """Until when to look now, and whether only for a moment; None for not now."""
         now = time.monotonic()
         left = max(0.0, deadline - now)
+        if now > self.last:
+            self.last = math.inf
+            if len(still_open()) > self.MANY:
+                return deadline if self.threads > 1 else now + left / 2, False
         if now > self.due:
             self.due = now + self.AGAIN * left
             if upper != self.before:
@@ -152,6 +167,10 @@ class Efforts:
             self.levels = [self.levels[-1], level]
             self.work = [self.work[-1], 0]
         self.work[-1] += work
+
+    def spent(self, level: int) -> int:
+        """On the search for what loses so much, so far."""
+        return self.work[-1] if level == self.levels[-1] else 0
 
     def leap(self, level: int) -> int:
         """How many levels further than this one, which is not closed, the next search may look."""
@@ -238,7 +257,7 @@ class Layered:
         self.trees.better = self._lower
         self._lower(self.trees.upper())
         heapify(todo)
-        looks = Looks()
+        looks = Looks(deadline, most)
         running: dict[Future[engine.LayeredAnswer | None], Turn | None] = {}
         over = Event()
         with ThreadPoolExecutor(most) as threads, ExitStack() as at_end:
@@ -249,7 +268,7 @@ class Layered:
                     todo.clear()
                 free = len(running) < most and all(running.values())
                 if wander and deadline and free:
-                    look = looks.next(deadline, self.trees.upper())
+                    look = looks.next(deadline, self.trees.upper(), self.open)
                     if look:
                         told, ends = self.found.put, over.is_set
                         running[threads.submit(wander, *look, told, ends)] = None
@@ -323,7 +342,7 @@ class Layered:
         assert search is not None
         trees.shape_searches += 1
         limits = engine.Limits(
-            work_limit=self._effort(below, deadline),
+            work_limit=self._effort(turn, deadline),
             time_limit=None if deadline is None else max(0.0, deadline - time.monotonic()),
             memory_limit=trees.limits.table_bytes(),
             interrupted=trees.limits.interrupted,
@@ -339,14 +358,16 @@ class Layered:
             told=lambda _, layers: self.found.put(diagram_of(trees, layers)),
         )
 
-    def _effort(self, below: int, deadline: float | None) -> int:
-        """Rows visited that a search may take; 0 for as many as the time allows."""
+    def _effort(self, turn: Turn, deadline: float | None) -> int:
+        """Rows visited that a turn may take."""
+        below, _, shape = turn
         if not below:
             return FIRST_EFFORT
+        effort = TURN + self.efforts[shape].spent(below // self.unit)
         if deadline:
-            return 0
+            return effort
         threads = self.trees.limits.threads  # which may each be at a search of their own
-        return max(1, (UNLIMITED - self.spent) // (self.features * threads))
+        return max(1, min(effort, (UNLIMITED - self.spent) // (self.features * threads)))
 
     def _learn(self, turn: Turn, found: engine.LayeredAnswer) -> None:
         """Take an answer about a shape."""
