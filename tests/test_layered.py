@@ -246,6 +246,32 @@ def test_a_search_that_is_cut_short_goes_on_where_it_was() -> None:
     assert taken_up > 10 * SCALE
 
 
+def test_a_search_for_less_leaves_one_for_more_as_it_was() -> None:
+    """Whatever is asked in between, and whether it was ended: what is complete holds for all."""
+    more = 0
+    for seed in range(scaled(30, least=6)):
+        rng = random.Random(f"less {seed}")
+        for shape in TOGETHER:
+            value = engine_of(*random_table(seed)).solve(shape, 10_000, NO_LIMITS).value
+            search, least, most = engine_of(*random_table(seed)), 0, value + 3
+            for _ in range(30):
+                below = rng.randint(max(1, value - 6), most)
+                found = search.solve(
+                    shape, below, _engine.Limits(work_limit=rng.choice((1, 100, 10_000)))
+                )
+                assert found.bound <= value, (seed, shape)
+                if found.complete:
+                    assert found.bound >= min(below, value), (seed, shape, below)
+                    more += below > least > 0
+                    least = max(least, below)
+                if rng.random() < 0.1 and most > value + 1:  # found elsewhere
+                    most = search.upper = value + 1
+            found = search.solve(shape, most, NO_LIMITS)
+            assert found.complete
+            assert found.bound == value, (seed, shape)
+    assert more > 10 * SCALE
+
+
 def test_what_others_find_ends_a_search_sooner() -> None:
     """Nothing below the value that was told meanwhile is overlooked."""
     ended = 0
@@ -366,12 +392,13 @@ def test_tables_that_do_not_fit_are_refused() -> None:
 @pytest.mark.parametrize(("before", "after", "leap"), [(2, 34, 1), (20, 25, 4), (1, 1, 6)])
 def test_a_search_that_grows_little_leaves_out_levels(before: int, after: int, leap: int) -> None:
     efforts = Efforts()
-    efforts.take(0, 5)  # a bound by trees that took nothing
     assert efforts.leap(0) == 1
     efforts.take(7, before * LEAST_EFFORT)
     efforts.take(8, after * LEAST_EFFORT)
     assert efforts.leap(9) == leap
-    assert [efforts.spent(level) for level in (7, 8, 9)] == [0, after * LEAST_EFFORT, 0]
+    efforts.take(9 + leap, 9 * after * LEAST_EFFORT, complete=False)
+    assert efforts.spent(9 + leap) == 9 * after * LEAST_EFFORT
+    assert efforts.leap(9) == max(1, leap // 2)  # no further than that was too much
 
 
 @pytest.mark.parametrize(("shapes", "threads"), [(Looks.MANY, 2), (33, 2), (33, 1)])

@@ -120,16 +120,15 @@ class ShapeSearch : ShapeTrees<W> {
     drawn_[0].assign(1, {});
     turn_[0] = {0};
     const std::uint64_t before = control_->work();
-    return job_->run(
-        [&] { return choices_of(0, all, 0, {}, 0, false); },
-        [&](const Choice& lo, const Choice& hi) {
-          return may_hold(0, all, 0, {}, 0, false, lo, hi);
-        },
-        [&](const Choice& one) { take(0, all, 0, {}, 0, false, one, one); },
-        [&] {
-          control_->check();
-          return most > 0 && control_->work() - before >= most;
-        });
+    return job_->run([&] { return choices_of(0, all, 0, {}, 0, false); },
+                     [&](const Choice& lo, const Choice& hi) {
+                       return may_hold(0, all, 0, {}, 0, false, lo, hi);
+                     },
+                     [&](const Choice& one) { take(0, all, 0, {}, 0, false, one, one); },
+                     [&] {
+                       control_->check();
+                       return most > 0 && control_->work() - before >= most;
+                     });
   }
 
   // Of rows that are not all that a node will hold, a cut may leave none on a side.
@@ -527,10 +526,12 @@ class Search final : public LayeredSearch {
   LayeredAnswer solve(const std::vector<int>& shape, Loss below, const LayeredWish& wish,
                       const Options& options) override {
     check(shape);
-    const std::shared_ptr<Job<W>> job = job_of(shape, inside(below), wish.bound_only);
     const std::function<Loss()> lowered = [this, &wish] {
       return inside(upper.load(std::memory_order_relaxed) - wish.paid);
     };
+    const Loss asked = inside(below);
+    const std::shared_ptr<Job<W>> job = wish.bound_only ? std::make_shared<Job<W>>(asked)
+                                                        : job_of(shape, asked, asked >= lowered());
     LayeredTold told;
     if (wish.told)
       told = [this, &wish](Loss value, const auto& layers) { wish.told(outside(value), layers); };
@@ -538,7 +539,7 @@ class Search final : public LayeredSearch {
     LayeredAnswer found = search->solve(*job, wish.bound_only, options, lowered, told);
     job->leave(std::move(search));
     if (found.complete) job->end();
-    if (!wish.bound_only && !found.complete) leave(shape, job);
+    if (!wish.bound_only && !found.complete) leave({shape, job->asked}, job);
     found.bound = std::min(below, outside(found.bound));
     if (found.value < kInfinite) found.value = outside(found.value);
     if (found.value >= below) {  // of an earlier call
@@ -549,6 +550,8 @@ class Search final : public LayeredSearch {
   }
 
  private:
+  using Asked = std::pair<std::vector<int>, Loss>;  // the shape, and below what
+
   static void check(const std::vector<int>& shape) {
     bool stands = !shape.empty() && shape[0] == 1;
     for (std::size_t i = 1; i < shape.size(); ++i)
@@ -586,20 +589,22 @@ class Search final : public LayeredSearch {
   }
   Loss outside(Loss loss) const { return loss * unit_ + anyway_; }
 
-  // That of other threads, or of an earlier call, where it looks for no less.
-  std::shared_ptr<Job<W>> job_of(const std::vector<int>& shape, Loss below, bool alone) {
-    if (alone) return std::make_shared<Job<W>>(below);
+  // That of other threads, or of an earlier call: for as much, or for more where all that is better
+  // than the best is asked for. What it has closed for less than it was asked for would be lost.
+  std::shared_ptr<Job<W>> job_of(const std::vector<int>& shape, Loss below, bool all) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    std::shared_ptr<Job<W>>& job = jobs_[shape];
-    if (!job || job->asked < below) job = std::make_shared<Job<W>>(below);
-    job->lower(below);
-    return job;
+    auto job = jobs_.lower_bound({shape, 0});
+    while (job != jobs_.end() && job->first < Asked{shape, below}) job = jobs_.erase(job);
+    if (job == jobs_.end() || job->first.first != shape || (job->first.second > below && !all))
+      job = jobs_.emplace(Asked{shape, below}, std::make_shared<Job<W>>(below)).first;
+    job->second->lower(below);
+    return job->second;
   }
 
-  // What is not done is kept for later, of so many shapes.
-  void leave(const std::vector<int>& shape, const std::shared_ptr<Job<W>>& job) {
+  // What is not done is kept for later, of so many searches.
+  void leave(const Asked& asked, const std::shared_ptr<Job<W>>& job) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const auto kept = jobs_.find(shape);
+    const auto kept = jobs_.find(asked);
     if (kept != jobs_.end() && kept->second == job &&
         std::count_if(jobs_.begin(), jobs_.end(),
                       [](const auto& one) { return !one.second->done(); }) > kMostKept)
@@ -610,7 +615,7 @@ class Search final : public LayeredSearch {
   const Loss anyway_, unit_;
   ShapeTable<W> table_;
   std::mutex mutex_;
-  std::map<std::vector<int>, std::shared_ptr<Job<W>>> jobs_;
+  std::map<Asked, std::shared_ptr<Job<W>>> jobs_;
 };
 
 void check(const LayeredProblem& p) {

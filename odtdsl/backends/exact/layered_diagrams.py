@@ -158,27 +158,35 @@ class Efforts:
     """What the searches of a shape took, to foresee what the next takes."""
 
     def __init__(self) -> None:
-        self.levels = [0, 0]
-        self.work = [0, 0]
+        self.open: dict[int, int] = {}
+        self.closed: list[tuple[int, int]] = []
 
-    def take(self, level: int, work: int) -> None:
+    def take(self, level: int, work: int, complete: bool = True) -> None:
         """Of a search for what loses so much; of several threads, one after the other."""
-        if level != self.levels[-1]:
-            self.levels = [self.levels[-1], level]
-            self.work = [self.work[-1], 0]
-        self.work[-1] += work
+        work = self.open[level] = self.spent(level) + work
+        if complete:
+            self.open = {more: spent for more, spent in self.open.items() if more > level}
+            self.closed.append((level, max(LEAST_EFFORT // MOST_ROOM, work)))
 
     def spent(self, level: int) -> int:
-        """On the search for what loses so much, so far."""
-        return self.work[-1] if level == self.levels[-1] else 0
+        """On the search for what loses so much, if it is to be continued."""
+        return self.open.get(level, 0)
 
     def leap(self, level: int) -> int:
-        """How many levels further than this one, which is not closed, the next search may look."""
+        """How many levels further than this one, which is not closed, the next search may look.
+
+        By how the last two searches grew, and no further than one that was not ended has shown to
+        be too much.
+        """
         growth, room = 1 + FIRST_GROWTH / (level + 1), float(GROWTH)
-        if self.levels[0]:
-            before, last = (max(LEAST_EFFORT / MOST_ROOM, work) for work in self.work)
-            growth = (last / before) ** (1 / (self.levels[1] - self.levels[0]))
-            room = max(room, LEAST_EFFORT / last)
+        if self.closed:
+            last_level, last = self.closed[-1]
+            if len(self.closed) > 1:
+                before_level, before = self.closed[-2]
+                growth = (last / before) ** (1 / max(1, last_level - before_level))
+                room = max(room, LEAST_EFFORT / last)
+            for more, spent in self.open.items():
+                growth = max(growth, (spent / last) ** (1 / max(1, more - last_level)))
         return max(1, int(math.log(room) / math.log(max(LEAST_GROWTH, growth))))
 
 
@@ -316,11 +324,17 @@ class Layered:
         more than the best diagram needs, whether that is known by then or not. It rises by what a
         split costs at least: where that is many rows, the best diagram is small and soon known.
         """
-        least = self._paid(shape) + self.lost
-        level = -(-max(0, self.bounds[shape] - least) // self.unit)
-        leap = max(self.efforts[shape].leap(level), self.trees.price // self.unit)
-        below = min(least + (level + leap) * self.unit, self.trees.upper())
+        level = self._level(shape, self.bounds[shape])
+        level += max(self.efforts[shape].leap(level), self.trees.price // self.unit)
+        below = min(self._least_of(shape) + level * self.unit, self.trees.upper())
         return below, (len(shape), self.bounds[shape]), shape
+
+    def _level(self, shape: Shape, value: int) -> int:
+        """How much may be lost below a value, in units, besides what all diagrams lose."""
+        return -(-max(0, value - self._least_of(shape)) // self.unit)
+
+    def _least_of(self, shape: Shape) -> int:
+        return self._paid(shape) + self.lost
 
     def _over(self, deadline: float | None) -> bool:
         trees = self.trees
@@ -363,7 +377,7 @@ class Layered:
         below, _, shape = turn
         if not below:
             return FIRST_EFFORT
-        effort = TURN + self.efforts[shape].spent(below // self.unit)
+        effort = TURN + self.efforts[shape].spent(self._level(shape, below))
         if deadline:
             return effort
         threads = self.trees.limits.threads  # which may each be at a search of their own
@@ -376,7 +390,8 @@ class Layered:
         self.bounds[shape] = max(self.bounds[shape], found.bound + self._paid(shape))
         if found.complete and found.value is not None:
             self.asked.add(shape)  # a rule may forbid its best diagram: more is not known of it
-        self.efforts[shape].take(below // self.unit, found.work)
+        if below:
+            self.efforts[shape].take(self._level(shape, below), found.work, found.complete)
         self.spent += found.work * self.features
 
     def _paid(self, shape: Shape) -> int:
