@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <queue>
 #include <tuple>
 #include <utility>
@@ -85,6 +86,21 @@ class ProbesThatPay {
  private:
   static constexpr std::ptrdiff_t kFew = 3;  // as soon taken one by one
   std::size_t asked_ = 0, closed_ = 0, passed_ = 0;
+};
+
+// What choices take one by one.
+class MeanWork {
+ public:
+  void add(std::uint64_t work) {
+    sum_ += work;
+    ++many_;
+  }
+  std::uint64_t mean(std::uint64_t unless_known) const {
+    return many_ > 0 ? sum_ / many_ : unless_known;
+  }
+
+ private:
+  std::uint64_t sum_ = 0, many_ = 0;
 };
 
 }  // namespace odt

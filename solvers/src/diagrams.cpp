@@ -83,6 +83,7 @@ class ShapeSearch : ShapeTrees<W> {
     job_ = &job;
     lowered_ = &lowered;
     told_ = &told;
+    probe_ends_ = ~std::uint64_t{0};
     refresh();
     LayeredAnswer answer;
     try {
@@ -124,7 +125,7 @@ class ShapeSearch : ShapeTrees<W> {
                      [&](const Choice& lo, const Choice& hi) {
                        return may_hold(0, all, 0, {}, 0, false, lo, hi);
                      },
-                     [&](const Choice& one) { take(0, all, 0, {}, 0, false, one, one); },
+                     [&](const Choice& one) { follow(0, all, 0, {}, 0, false, one); },
                      [&] {
                        control_->check();
                        return most > 0 && control_->work() - before >= most;
@@ -167,6 +168,7 @@ class ShapeSearch : ShapeTrees<W> {
             const std::vector<Set>& next, Loss spent, bool probe) {
     refresh();
     if (spent >= below_) return false;
+    if (probe && control_->work() > probe_ends_) return true;  // too long to be told
     if (j == 0) {
       within_[i][1] = LayerWithin(sets.size(), spent);
       if (!probe) within_[i][0] = LayerWithin(sets.size(), spent);
@@ -187,7 +189,7 @@ class ShapeSearch : ShapeTrees<W> {
     while (groups.left(below_)) {
       const auto [lo, hi] = groups.next(below_);
       if (lo == hi) {
-        if (take(i, sets, j, next, spent, probe, *lo, *hi)) return true;
+        if (follow(i, sets, j, next, spent, probe, *lo)) return true;
       } else if (may_hold(i, sets, j, next, spent, probe, *lo, *hi)) {
         groups.part(lo, hi);
       }
@@ -195,15 +197,35 @@ class ShapeSearch : ShapeTrees<W> {
     return false;
   }
 
+  bool follow(std::size_t i, const std::vector<Set>& sets, std::size_t j,
+              const std::vector<Set>& next, Loss spent, bool probe, const Choice& one) {
+    const std::uint64_t before = control_->work();
+    const bool open = take(i, sets, j, next, spent, probe, one, one);
+    work_of(i, j, probe).add(control_->work() - before);
+    return open;
+  }
+
+  // What one choice takes at such a node of a layer.
+  MeanWork& work_of(std::size_t i, std::size_t j, bool probe) {
+    auto& layer = one_by_one_[std::min(i, one_by_one_.size() - 1)];
+    return layer[std::min(j, layer.size() - 1)][probe];
+  }
+
   // What is left for a choice that sends left what all choices from `lo` to `hi` do, and right what
-  // all of them do. If that is nothing, nothing is for any of them.
+  // all of them do. If that is nothing, nothing is for any of them. It is not asked for longer than
+  // they take one by one: its cuts part fewer rows, so that more of them seem to pay.
   bool may_hold(std::size_t i, const std::vector<Set>& sets, std::size_t j,
                 const std::vector<Set>& next, Loss spent, bool probe, const Choice& lo,
                 const Choice& hi) {
     if (j + 1 == sets.size() && (probe || last(i + 1))) return true;  // as their bounds tell
     ProbesThatPay& probes = probes_[std::min(i, probes_.size() - 1)];
     if (!probes.pays(&hi - &lo)) return true;
-    return probes.told(take(i, sets, j, next, spent, true, lo, hi));
+    const std::uint64_t one = work_of(i, j, probe).mean(kFirst * p_.rows * p_.features),
+                        end = control_->work() + one * static_cast<std::uint64_t>(&hi - &lo + 1),
+                        before = std::exchange(probe_ends_, std::min(probe_ends_, end));
+    const bool open = take(i, sets, j, next, spent, true, lo, hi);
+    probe_ends_ = before;
+    return probes.told(open);
   }
 
   bool take(std::size_t i, const std::vector<Set>& sets, std::size_t j,
@@ -504,6 +526,7 @@ class ShapeSearch : ShapeTrees<W> {
   }
 
   static constexpr std::uint64_t kFurtherTurn = 4;
+  static constexpr std::uint64_t kFirst = 100;  // what a choice takes, in looks at a node's cuts
   static constexpr Loss kMostMet = 1;  // where more may be lost, two nodes seldom tell more
   Job<W>* job_ = nullptr;
   const std::function<Loss()>* lowered_ = nullptr;
@@ -515,6 +538,9 @@ class ShapeSearch : ShapeTrees<W> {
   SharedLastTests shared_;
   std::vector<Line> lines_;  // of the node whose choices are looked for, by feature
   std::array<ProbesThatPay, 8> probes_, ends_, shares_;  // by layer
+  std::array<std::array<std::array<MeanWork, 2>, 4>, 8>
+      one_by_one_;  // by layer and node, and those of probes
+  std::uint64_t probe_ends_ = ~std::uint64_t{0};
 };
 
 template <int W>
