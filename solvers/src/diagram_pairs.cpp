@@ -334,8 +334,8 @@ ODT_SETS_TARGET void PairLanes::lay(Cuts& cuts) const {
 
 // Those of the lowest level whose rows hold the ones that are asked for.
 const PairLanes::Cuts& PairLanes::Room::kept_cuts(const PairLanes& lanes) const {
-  const auto kept = std::find_if(kept_.rbegin(), kept_.rend(),
-                                 [&](const Cuts& cuts) { return cuts.has(all_); });
+  const auto kept =
+      std::find_if(kept_.rbegin(), kept_.rend(), [&](const Cuts& cuts) { return cuts.has(all_); });
   return kept == kept_.rend() ? lanes.cuts_ : *kept;
 }
 
@@ -405,14 +405,25 @@ int ask_pairs(const PairLanes& lanes, PairLanes::Room& room, bool signs, std::si
 
 }  // namespace
 
-Loss PairLanes::Room::stump(const PairLanes& lanes, const std::uint64_t* bits, std::size_t words) {
+// What is lost at least where rows end at so many places: those of the other labels.
+Loss PairLanes::Room::least_of(const PairLanes& lanes, int ends) const {
+  int of[kMostLabels];
+  std::copy(of_, of_ + labels_, of);
+  std::sort(of, of + labels_, std::greater<int>());
+  const int others = std::accumulate(of + std::min(ends, labels_), of + labels_, 0);
+  return base_ + lanes.unit_ * others;
+}
+
+Loss PairLanes::Room::stump(const PairLanes& lanes, const std::uint64_t* bits, std::size_t words,
+                            Loss budget) {
   take(lanes, bits, words);
   if (labels_ < 2) return base_;
+  if (const Loss least = least_of(lanes, 2); least > budget) return least;
   if (!lanes.lanes_)
     return base_ + lanes.unit_ * ask_sets(labels_, [&](auto labels) {
-             looked_ += lanes.rows_;
-             return SetSearch<labels>{lanes, *this, kept_cuts(lanes)}.stump();
-           });
+                     looked_ += lanes.rows_;
+                     return SetSearch<labels>{lanes, *this, kept_cuts(lanes)}.stump();
+                   });
   const int lost = ask_pairs(lanes, *this, signs(), lanes.rows_, [&](const auto& search) {
     return search.stump(search.placed(), all_);
   });
@@ -489,6 +500,7 @@ Loss PairLanes::Room::pair(const PairLanes& lanes, const std::uint64_t* bits, st
   take(lanes, bits, words);
   if (budget < base_) return budget + 1;
   if (labels_ < 2) return base_;
+  if (least_of(lanes, chain ? 3 : 4) > budget) return budget + 1;
   const Loss room = (budget - base_) / lanes.unit_ + 1;
   int best = rows_ - *std::max_element(of_, of_ + labels_);
   best = static_cast<int>(std::min<Loss>(room, best));
@@ -506,7 +518,7 @@ Loss PairLanes::Room::pair(const PairLanes& lanes, const std::uint64_t* bits, st
 
 #else
 
-Loss PairLanes::Room::stump(const PairLanes&, const std::uint64_t*, std::size_t) { return 0; }
+Loss PairLanes::Room::stump(const PairLanes&, const std::uint64_t*, std::size_t, Loss) { return 0; }
 Loss PairLanes::Room::pair(const PairLanes&, const std::uint64_t*, std::size_t, bool, Loss) {
   return 0;
 }

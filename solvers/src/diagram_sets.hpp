@@ -56,8 +56,8 @@ struct SetSearch {
   ODT_SETS_TARGET static int most(Vector v) {
     __m128i of = _mm_max_epu8(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
     of = _mm_max_epu8(of, _mm_srli_epi16(of, 8));  // of two bytes, in the lower one
-    return 255 - (_mm_cvtsi128_si32(_mm_minpos_epu16(_mm_sub_epi16(
-                      _mm_set1_epi16(255), _mm_and_si128(of, _mm_set1_epi16(255))))) &
+    return 255 - (_mm_cvtsi128_si32(_mm_minpos_epu16(
+                      _mm_sub_epi16(_mm_set1_epi16(255), _mm_and_si128(of, _mm_set1_epi16(255))))) &
                   255);
   }
 
@@ -115,6 +115,7 @@ struct SetSearch {
   // Of so many rows of each label, and those left of cuts, how many are right with a cut.
   ODT_SETS_TARGET static Vector right_of(const int* of, const Vector* left) {
     Vector on_left = left[0], on_right = _mm256_sub_epi8(all_of(of[0]), left[0]);
+#pragma GCC unroll 5
     for (int k = 1; k < K; ++k) {
       on_left = _mm256_max_epu8(on_left, left[k]);
       on_right = _mm256_max_epu8(on_right, _mm256_sub_epi8(all_of(of[k]), left[k]));
@@ -124,8 +125,20 @@ struct SetSearch {
 
   ODT_SETS_TARGET static Vector sum_of(const Vector* of) {
     Vector sum = of[0];
+#pragma GCC unroll 5
     for (int k = 1; k < K; ++k) sum = _mm256_add_epi8(sum, of[k]);
     return sum;
+  }
+
+  // What rows lose at least that end at two places, of so many of each label: all others.
+  ODT_SETS_TARGET static Vector beside_two(const Vector* of) {
+    Vector most = of[0], second = _mm256_setzero_si256();
+#pragma GCC unroll 5
+    for (int k = 1; k < K; ++k) {
+      second = _mm256_max_epu8(second, _mm256_min_epu8(most, of[k]));
+      most = _mm256_max_epu8(most, of[k]);
+    }
+    return _mm256_sub_epi8(sum_of(of), _mm256_add_epi8(most, second));
   }
 
   // What all rows lose with one cut.
@@ -171,6 +184,7 @@ struct SetSearch {
     Vector left[2][K], there[K];
     for (std::size_t b = 0; b < cuts.blocks(); b += 2)
       for (std::size_t many = count(rows, b, left), i = 0; i < many; ++i) {
+#pragma GCC unroll 5
         for (int k = 0; k < K; ++k)
           there[k] = _mm256_sub_epi8(load(count_at(b + i, k)), left[i][k]);
         right = _mm256_max_epu8(right, right_of(rows.of, left[i]));
@@ -188,6 +202,25 @@ struct SetSearch {
     return todo.size() * kBlock;
   }
 
+  // Cuts of two sides of which labels beside two each are too many.
+  ODT_SETS_TARGET void leave_out_by_labels(int best) const {
+    for (std::size_t b = 0; b < cuts.blocks(); ++b) {
+      Vector here[K], there[K];
+      sides_at(b, here, there);
+      room.todo_[b] &= ~at_least(_mm256_add_epi8(beside_two(here), beside_two(there)),
+                                 all_of(std::min(best, 255)));
+    }
+  }
+
+  // The rows of each label on the left and on the right of cuts.
+  ODT_SETS_TARGET void sides_at(std::size_t block, Vector* left, Vector* right) const {
+#pragma GCC unroll 5
+    for (int k = 0; k < K; ++k) {
+      left[k] = load(count_at(block, k));
+      right[k] = _mm256_sub_epi8(all_of(all.of[k]), left[k]);
+    }
+  }
+
   // A cut, and one of each side. A row that changes sides changes the sum by one loss at most; so
   // what is far above the best closes the cuts that differ from it, or from its other side, by few.
   ODT_SETS_TARGET int both(int best) const {
@@ -195,6 +228,7 @@ struct SetSearch {
     todo.assign(cuts.blocks(), ~std::uint32_t{0});
     if (cuts.many() % kBlock) todo.back() = (std::uint32_t{1} << cuts.many() % kBlock) - 1;
     int lost = count_all();  // with no cut at all first
+    if constexpr (K > 2) leave_out_by_labels(best);
     for (;;) {
       room.looked_ += static_cast<std::uint64_t>(all.many);
       best = std::min(best, lost);
@@ -218,7 +252,7 @@ struct SetSearch {
     const int lost_by_all = count_all();
     room.looked_ += static_cast<std::uint64_t>(all.many);
     best = std::min(best, lost_by_all);
-    add_ends(lost_by_all, best);
+    add_ends<true>(lost_by_all, best);
     End end;
     while (best > 0 && next_end(end)) {
       room.looked_ += static_cast<std::uint64_t>(all.many);
@@ -267,8 +301,11 @@ struct SetSearch {
     Vector right = all_of(*std::max_element(of, of + K)), left[2][K];
     for (std::size_t b = 0; b < cuts.blocks(); b += 2)
       for (std::size_t many = count(rows, b, left), i = 0; i < many; ++i) {
-        for (int k = 0; by_end && k < K; ++k)
-          left[i][k] = _mm256_sub_epi8(load(count_at(b + i, k)), left[i][k]);
+        if (by_end) {
+#pragma GCC unroll 5
+          for (int k = 0; k < K; ++k)
+            left[i][k] = _mm256_sub_epi8(load(count_at(b + i, k)), left[i][k]);
+        }
         store(room.apart_.data() + (b + i) * kBlock, sum_of(left[i]));
         right = _mm256_max_epu8(right, right_of(of, left[i]));
       }
@@ -294,6 +331,8 @@ struct SetSearch {
   // The sides that may end, where all rows lose so much with one cut: what their rows lose, and how
   // many of them are right; 0 where it may not. A row that ends takes one loss away at most, so
   // more must be right than what all lose is above the best, and than what they are above it.
+  // `OneCut`: the others have one cut.
+  template <bool OneCut>
   ODT_SETS_TARGET void add_ends(int lost_by_all, int best) const {
     for (auto* of : {room.right_, room.lost_})
       for (const bool left : {false, true}) of[left].resize(cuts.stride);
@@ -301,20 +340,20 @@ struct SetSearch {
                  paid = all_of(std::min(best, 255));
     for (std::size_t b = 0; b < cuts.blocks(); ++b) {
       Vector here[K], there[K];
-      for (int k = 0; k < K; ++k) {
-        here[k] = load(count_at(b, k));
-        there[k] = _mm256_sub_epi8(all_of(all.of[k]), here[k]);
-      }
+      sides_at(b, here, there);
       for (const bool left : {false, true}) {
         const Vector* of = left ? here : there;
         Vector right = of[0];
         for (int k = 1; k < K; ++k) right = _mm256_max_epu8(right, of[k]);
-        const Vector ending = sum_of(of),
+        const Vector ending = sum_of(of), lost = _mm256_sub_epi8(ending, right),
                      fewest = _mm256_max_epu8(above, _mm256_subs_epu8(ending, paid));
-        store(room.lost_[left].data() + b * kBlock, _mm256_sub_epi8(ending, right));
-        store(room.right_[left].data() + b * kBlock,
-              _mm256_andnot_si256(_mm256_cmpeq_epi8(_mm256_max_epu8(fewest, right), fewest),
-                                  right));
+        Vector out = _mm256_cmpeq_epi8(_mm256_max_epu8(fewest, right), fewest);
+        if constexpr (OneCut && K > 2) {
+          const Vector least = _mm256_add_epi8(lost, beside_two(left ? there : here));
+          out = _mm256_or_si256(out, _mm256_cmpeq_epi8(_mm256_max_epu8(least, paid), least));
+        }
+        store(room.lost_[left].data() + b * kBlock, lost);
+        store(room.right_[left].data() + b * kBlock, _mm256_andnot_si256(out, right));
       }
     }
   }
@@ -323,7 +362,7 @@ struct SetSearch {
   ODT_SETS_TARGET void sides_that_may_end(int lost_by_all, int best,
                                           std::vector<PairLanes::Room::Ends>& ends) const {
     count_all();
-    add_ends(lost_by_all, best);
+    add_ends<false>(lost_by_all, best);
     for (std::size_t c = 0; c < cuts.many(); ++c)
       for (const auto& [f, flipped] : lanes.cut_of_[cuts.cut[c]]) {
         ends[f].up |= room.right_[!flipped][c] > 0;

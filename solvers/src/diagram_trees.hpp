@@ -313,7 +313,7 @@ class ShapeTrees {
   Loss one_cut(const Set& s, Loss budget) {
     const bool few = table_.few.takes(budget), sums = table_.pairs.works() || table_.lanes.works();
     if (few && (budget <= kFewest || !sums)) return table_.few.stump(s.word, W, budget);
-    if (table_.pairs.works()) return pairs_.stump(table_.pairs, s.word, W);
+    if (table_.pairs.works()) return pairs_.stump(table_.pairs, s.word, W, budget);
     return sums ? table_.lanes.least(s.word, W, stumps_) : 0;
   }
 

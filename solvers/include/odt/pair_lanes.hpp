@@ -54,8 +54,9 @@ class PairLanes {
   // What one caller at a time writes.
   class Room {
    public:
-    // What the rows lose at least, that are set in so many words of bits, with at most one cut.
-    Loss stump(const PairLanes& lanes, const std::uint64_t* bits, std::size_t words);
+    // What the rows lose at least, that are set in so many words of bits, with at most one cut;
+    // exact where it is at most `budget`, and else above it.
+    Loss stump(const PairLanes& lanes, const std::uint64_t* bits, std::size_t words, Loss budget);
 
     // The same with a cut, and a cut of each side (`chain`: one side ends); exact where it is at
     // most `budget`, and else above it.
@@ -96,6 +97,7 @@ class PairLanes {
     template <class Ask>
     int ask_packed(const PairLanes& lanes, const Ask& ask);
     bool signs() const;
+    Loss least_of(const PairLanes& lanes, int ends) const;
     const Cuts& kept_cuts(const PairLanes& lanes) const;
 
     Loss base_ = 0;
