@@ -16,8 +16,8 @@ namespace {
 
 bool few_have_lanes() {
 #ifdef ODT_FEW_AVX2
-  return may_use(Isa::avx2) && __builtin_cpu_supports("avx2") &&
-         __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi");
+  return may_use(Isa::avx2) && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt") &&
+         __builtin_cpu_supports("bmi");
 #else
   return false;
 #endif
@@ -125,16 +125,84 @@ ODT_FEW_TARGET FewLost::Bits FewLost::placed(const Bits& rows, std::size_t f) co
   return placed;
 }
 
-// At most E lost, and so many blocks of features.
+// The E + 1 rows of each label that lie furthest to either side, in so many blocks of features.
+template <int E, int B>
+struct FewFurthest {
+  static constexpr bool kBoth = B * (E + 1) <= 4;  // as quick as to ask for the label
+
+  __m256i of[2][E + 1][B];  // by label
+
+  ODT_FEW_TARGET void clear() {
+#pragma GCC unroll 2
+    for (int label = 0; label < 2; ++label)
+#pragma GCC unroll 4
+      for (int i = 0; i <= E; ++i)
+#pragma GCC unroll 8
+        for (int b = 0; b < B; ++b) of[label][i][b] = _mm256_setzero_si256();
+  }
+
+  // A row, by its blocks.
+  ODT_FEW_TARGET void add(const FewLost::Block* row, std::size_t label) {
+    if (kBoth) {
+      add_to<0>(row);
+      add_to<1>(row);
+    } else if (label == 0) {
+      add_to<0>(row);
+    } else {
+      add_to<1>(row);
+    }
+  }
+
+  template <int Label>
+  ODT_FEW_TARGET void add_to(const FewLost::Block* row) {
+#pragma GCC unroll 8
+    for (int b = 0; b < B; ++b) {
+      __m256i lanes = _mm256_load_si256(reinterpret_cast<const __m256i*>(row[b].of[Label]));
+#pragma GCC unroll 4
+      for (int i = 0; i <= E; ++i) {
+        __m256i& one = of[Label][i][b];
+        const __m256i less = _mm256_min_epu8(one, lanes);
+        one = _mm256_max_epu8(one, lanes);
+        lanes = less;
+      }
+    }
+  }
+
+  // Whether the rows so far lose more than `Lost` with any cut.
+  template <int Lost>
+  ODT_FEW_TARGET bool lose_more() const {
+    __m256i all = _mm256_set1_epi8(-1);
+#pragma GCC unroll 4
+    for (int i = 0; i <= Lost; ++i)
+#pragma GCC unroll 8
+      for (int b = 0; b < B; ++b)
+        all = _mm256_and_si256(all, _mm256_adds_epu8(of[0][i][b], of[1][Lost - i][b]));
+    return _mm256_testc_si256(all, _mm256_set1_epi8(-1)) != 0;
+  }
+
+  ODT_FEW_TARGET bool lose_more_than(int lost) const {
+    if (lost == 0) return lose_more<0>();
+    if constexpr (E >= 1)
+      if (lost == 1) return lose_more<1>();
+    if constexpr (E >= 2)
+      if (lost == 2) return lose_more<2>();
+    if constexpr (E >= 3)
+      if (lost == 3) return lose_more<3>();
+    return false;
+  }
+};
+
+// At most E lost.
 template <int E, int B>
 struct FewSearch {
-  static constexpr bool kInRegisters = B * (E + 1) <= 4;
   static constexpr int kBeyond[] = {0, 256};  // before the first cut, and behind the last one
+
+  using Furthest = FewFurthest<E, B>;
 
   const FewLost& few;
   FewLost::Bits rows;
   std::uint64_t looked = 0;
-  __m256i furthest[2][E + 1][B];  // by label
+  Furthest furthest;
 
   struct Sides {
     FewLost::Bits rows, always;  // those that lie beyond every side
@@ -151,64 +219,23 @@ struct FewSearch {
   // What is listed of them comes later: to clear it first takes longer than some searches.
   FewSearch(const FewLost& few_lost, const FewLost::Bits& asked) : few(few_lost), rows(asked) {}
 
-  ODT_FEW_TARGET void clear() {
-    for (auto& label : furthest)
-      for (auto& one : label)
-        for (__m256i& lanes : one) lanes = _mm256_setzero_si256();
-  }
-
-  ODT_FEW_TARGET void add(std::size_t r) {
-    ++looked;
-    for (int times = std::min(few.loss_[r], E + 1); times > 0; --times)
-      if (kInRegisters) {  // as quick as to ask for the label
-        add_to(r, 0);
-        add_to(r, 1);
-      } else {
-        add_to(r, few.label_[r]);
-      }
-  }
-
-  ODT_FEW_TARGET void add_to(std::size_t r, std::size_t label) {
-    for (int b = 0; b < B; ++b) {
-      __m256i lanes = _mm256_load_si256(
-          reinterpret_cast<const __m256i*>(few.block_[r * B + b].of[label]));
-      for (int i = 0; i <= E; ++i) {
-        __m256i& one = furthest[label][i][b];
-        const __m256i less = _mm256_min_epu8(one, lanes);
-        one = _mm256_max_epu8(one, lanes);
-        lanes = less;
-      }
-    }
-  }
-
-  // Whether the rows so far lose more than `Lost` with any cut.
-  template <int Lost>
-  ODT_FEW_TARGET bool lose_more() const {
-    __m256i all = _mm256_set1_epi8(-1);
-    for (int i = 0; i <= Lost; ++i)
-      for (int b = 0; b < B; ++b)
-        all = _mm256_and_si256(all, _mm256_adds_epu8(furthest[0][i][b], furthest[1][Lost - i][b]));
-    return _mm256_testc_si256(all, _mm256_set1_epi8(-1)) != 0;
-  }
-
-  ODT_FEW_TARGET bool lose_more_than(int lost) const {
-    if (lost == 0) return lose_more<0>();
-    if constexpr (E >= 1)
-      if (lost == 1) return lose_more<1>();
-    if constexpr (E >= 2)
-      if (lost == 2) return lose_more<2>();
-    if constexpr (E >= 3)
-      if (lost == 3) return lose_more<3>();
-    return false;
+  // As often as it is lost. Those that are never are not asked for.
+  ODT_FEW_TARGET void add(Furthest& so_far, std::size_t r) const {
+    const FewLost::Block* row = few.block_.data() + r * B;
+    so_far.add(row, few.label_[r]);
+    if constexpr (E > 0)
+      for (int times = std::min(few.loss_[r], E + 1); times > 1; --times)
+        so_far.add(row, few.label_[r]);
   }
 
   ODT_FEW_TARGET int stump(int most) {
     int lost = 0;
-    clear();
+    Furthest so_far;
+    so_far.clear();
     for (std::size_t w = 0; w < FewLost::kWords; ++w)
       for (std::uint64_t bits = rows[w]; bits; bits &= bits - 1) {
-        add(64 * w + static_cast<std::size_t>(__builtin_ctzll(bits)));
-        while (lose_more_than(lost))
+        add(so_far, 64 * w + static_cast<std::size_t>(__builtin_ctzll(bits)));
+        while (so_far.lose_more_than(lost))
           if (++lost > most) return lost;
       }
     return lost;
@@ -223,7 +250,7 @@ struct FewSearch {
 
   template <bool Up>
   ODT_FEW_TARGET static std::size_t take_next(std::uint64_t& bits) {
-    const int bit = Up ? __builtin_ctzll(bits) : 63 - __builtin_clzll(bits);
+    const int bit = Up ? __builtin_ctzll(bits) : 63 ^ __builtin_clzll(bits);
     bits ^= std::uint64_t{1} << bit;
     return static_cast<std::size_t>(bit);
   }
@@ -233,13 +260,15 @@ struct FewSearch {
                                   int most) {
     Reach reach(Up);
     int lost = 0;
-    clear();
+    Furthest so_far;
+    so_far.clear();
     for (std::size_t i = 0; i < FewLost::kWords; ++i) {
       const std::size_t w = Up ? i : FewLost::kWords - 1 - i;
       for (std::uint64_t bits = placed[w]; bits;) {
         const std::size_t at = 64 * w + take_next<Up>(bits);
-        add(order.row[at]);
-        while (lose_more_than(lost)) {
+        ++looked;
+        add(so_far, order.row[at]);
+        while (so_far.lose_more_than(lost)) {
           reach.row[lost] = order.cuts[at];
           if (++lost > most) return reach;
         }
@@ -275,15 +304,17 @@ struct FewSearch {
                           const Reach& other, int best) {
     const auto parts = [](int row, int from) { return Up ? row > from : row < from; };
     int lost = 0;
-    clear();
+    Furthest so_far;
+    so_far.clear();
     for (std::size_t i = 0; i < FewLost::kWords; ++i) {
       const std::size_t w = Up ? i : FewLost::kWords - 1 - i;
       for (std::uint64_t bits = placed[w]; bits;) {
         const std::size_t at = 64 * w + take_next<Up>(bits);
         const int here = order.cuts[at];
         if (parts(here, other.row[0])) return std::min(best, lost);
-        add(order.row[at]);
-        while (lose_more_than(lost)) {
+        ++looked;
+        add(so_far, order.row[at]);
+        while (so_far.lose_more_than(lost)) {
           for (int j = 0; lost + j < best; ++j)
             if (parts(here, other.row[j])) best = lost + j;
           if (++lost >= best) return best;
@@ -325,10 +356,12 @@ struct FewSearch {
   }
 
   ODT_FEW_TARGET void add_all() {
-    clear();
+    Furthest all;
+    all.clear();
     for (std::size_t w = 0; w < FewLost::kWords; ++w)
-      for (std::uint64_t bits = rows[w]; bits; bits &= bits - 1)
-        add(64 * w + static_cast<std::size_t>(__builtin_ctzll(bits)));
+      for (std::uint64_t bits = rows[w]; bits; bits &= bits - 1, ++looked)
+        add(all, 64 * w + static_cast<std::size_t>(__builtin_ctzll(bits)));
+    furthest = all;
   }
 
   std::size_t sides() const { return 2 * few.order_.size(); }
@@ -342,7 +375,7 @@ struct FewSearch {
   }
   std::size_t lane(int label, std::size_t f, int lost, bool second) const {
     const auto* lanes =
-        reinterpret_cast<const std::uint8_t*>(&furthest[label][lost][f / FewLost::kLanes]);
+        reinterpret_cast<const std::uint8_t*>(&furthest.of[label][lost][f / FewLost::kLanes]);
     return lanes[f % FewLost::kLanes + (second ? FewLost::kLanes : 0)];
   }
 
@@ -395,8 +428,13 @@ struct FewSearch {
     return any;
   }
 
-  ODT_FEW_TARGET static bool contains(const FewLost::Bits& all, const FewLost::Bits& some) {
-    return _mm256_testc_si256(load_few(all), load_few(some)) != 0;
+  // Whether a set contains one of these. (A lambda would be compiled without the instructions.)
+  ODT_FEW_TARGET static bool contains_any(const FewLost::Bits& all, const FewLost::Bits* some,
+                                          std::size_t many) {
+    const __m256i here = load_few(all);
+    for (std::size_t i = 0; i < many; ++i)
+      if (_mm256_testc_si256(here, load_few(some[i]))) return true;
+    return false;
   }
 
   // Of some sets the least ones, that contain no other; those of few rows come first.
@@ -410,11 +448,10 @@ struct FewSearch {
     std::partial_sum(from.begin(), from.end(), from.begin());
     std::vector<FewLost::Bits> in_order(sets.size());
     for (std::size_t i = 0; i < sets.size(); ++i) in_order[from[many[i]]++] = sets[i];
-    sets.clear();
+    std::size_t kept = 0;
     for (const FewLost::Bits& one : in_order)
-      if (std::none_of(sets.begin(), sets.end(),
-                       [&](const FewLost::Bits& less) { return contains(one, less); }))
-        sets.push_back(one);
+      if (!contains_any(one, sets.data(), kept)) sets[kept++] = one;
+    sets.resize(kept);
   }
 
   // The rows of a label that lie beyond a side which ends with it and loses nothing.
@@ -441,10 +478,10 @@ struct FewSearch {
                     _mm256_and_si256(load_few(before[last(1 - label, f, lost) + 1]), all));
         }
       keep_least(least);
+      std::vector<FewLost::Bits> before;
+      for (const FewLost::Rest& r : found) before.push_back(r.rows);
       for (const FewLost::Bits& rest : least)
-        if (std::none_of(found.begin(), found.end(),
-                         [&](const FewLost::Rest& r) { return contains(rest, r.rows); }))
-          found.push_back({lost, rest});
+        if (!contains_any(rest, before.data(), before.size())) found.push_back({lost, rest});
     }
     std::reverse(found.begin(), found.end());
   }
@@ -479,10 +516,12 @@ struct FewSearch {
       if (three_part(beyond[label], count_few(of_label[label].rows))) return true;
     for (int label = 0; label < 2; ++label)
       for (const FewLost::Bits& left : beyond[label]) {
-        for (__m256i& lanes : furthest[label][0]) lanes = _mm256_setzero_si256();
+        Furthest of_left;
+        of_left.clear();
         for (std::size_t w = 0; w < FewLost::kWords; ++w)
           for (std::uint64_t bits = left[w]; bits; bits &= bits - 1, ++looked)
-            add_to(64 * w + static_cast<std::size_t>(__builtin_ctzll(bits)), label);
+            add(of_left, 64 * w + static_cast<std::size_t>(__builtin_ctzll(bits)));
+        std::copy_n(of_left.of[label][0], B, furthest.of[label][0]);
         list_sides(1 - label, 0);
         looked += sides();
         if (match_sides(1 - label, 0)) return true;
@@ -497,8 +536,8 @@ struct FewSearch {
     for (std::size_t w = 0; w < FewLost::kWords; ++w) all.rows[w] = rows[w] | others.rows[w];
     for (int label = 0; label < 2; ++label)
       for (int b = 0; b < B; ++b)
-        all.furthest[label][0][b] =
-            _mm256_max_epu8(furthest[label][0][b], others.furthest[label][0][b]);
+        all.furthest.of[label][0][b] =
+            _mm256_max_epu8(furthest.of[label][0][b], others.furthest.of[label][0][b]);
     for (int label = 0; label < 2; ++label) {  // what ends is of one label
       list_sides(label, 0);
       others.list_sides(label, 0);

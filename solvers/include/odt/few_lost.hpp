@@ -58,6 +58,8 @@ class FewLost {
  private:
   template <int E, int B>
   friend struct FewSearch;
+  template <int E, int B>
+  friend struct FewFurthest;
 
   static constexpr Loss kMost = 3;
   static constexpr std::size_t kRows = 256, kWords = std::tuple_size_v<Bits>, kLanes = 16;
