@@ -401,6 +401,20 @@ def test_a_search_that_grows_little_leaves_out_levels(before: int, after: int, l
     assert efforts.leap(9) == max(1, leap // 2)  # no further than that was too much
 
 
+def test_a_search_that_looks_far_ahead_comes_by_its_bound() -> None:
+    layered = Layered(alone(core_of(random.Random("when"), 8, "1, 2", Fraction(0))))
+    turn, efforts = layered._next((1, 2)), layered.efforts[1, 2]
+    bound, below = layered.bounds[1, 2], turn[0]
+    assert bound < below
+    assert layered._when(turn) == below  # nothing is known of it
+    efforts.take(0, 1)
+    assert layered._when(turn) == bound
+    efforts.take(layered._level((1, 2), below), 1, complete=False)
+    assert layered._when(turn) == below  # it takes more than was foreseen
+    efforts.take(layered._level((1, 2), below), LEAST_EFFORT)
+    assert layered._when(turn) == below
+
+
 @pytest.mark.parametrize(("shapes", "threads"), [(Looks.MANY, 2), (33, 2), (33, 1)])
 def test_where_no_proof_is_near_the_last_of_the_time_is_for_better_diagrams(
     shapes: int, threads: int

@@ -161,6 +161,11 @@ class Efforts:
         self.open: dict[int, int] = {}
         self.closed: list[tuple[int, int]] = []
 
+    @property
+    def last(self) -> float:
+        """The last search that was ended; none was at first."""
+        return self.closed[-1][1] if self.closed else math.inf
+
     def take(self, level: int, work: int, complete: bool = True) -> None:
         """Of a search for what loses so much; of several threads, one after the other."""
         work = self.open[level] = self.spent(level) + work
@@ -261,7 +266,7 @@ class Layered:
             return self._least()
         most = self.trees.limits.threads
         # what leaves the least room is closed soonest by trees alone
-        todo: list[Turn] = [(0, (-sum(s), self.bounds[s]), s) for s in self.open()]
+        todo: list[tuple[int, Turn]] = [(0, (0, (-sum(s), self.bounds[s]), s)) for s in self.open()]
         self.trees.better = self._lower
         self._lower(self.trees.upper())
         heapify(todo)
@@ -281,7 +286,7 @@ class Layered:
                         told, ends = self.found.put, over.is_set
                         running[threads.submit(wander, *look, told, ends)] = None
                 while todo and len(running) < most:
-                    turn = heappop(todo)
+                    turn = heappop(todo)[1]
                     if self._is_open(turn[2]):
                         running[threads.submit(self._search(turn, deadline))] = turn
                 while not todo and len(running) < most and (helped := _to_help(running.values())):
@@ -295,7 +300,8 @@ class Layered:
                     self._learn(searched, found)
                     shape = searched[2]
                     if self._is_open(shape) and searched not in running.values():
-                        heappush(todo, self._next(shape))
+                        turn = self._next(shape)
+                        heappush(todo, (self._when(turn), turn))
         self._hear()
         return self._least()
 
@@ -328,6 +334,18 @@ class Layered:
         level += max(self.efforts[shape].leap(level), self.trees.price // self.unit)
         below = min(self._least_of(shape) + level * self.unit, self.trees.upper())
         return below, (len(shape), self.bounds[shape]), shape
+
+    def _when(self, turn: Turn) -> int:
+        """What is asked for least comes first.
+
+        A search looks far ahead after one that took next to nothing. It comes by its bound, which
+        would else hold down the bound on all.
+        """
+        below, _, shape = turn
+        efforts = self.efforts[shape]
+        short = efforts.last <= LEAST_EFFORT // MOST_ROOM
+        begun = efforts.spent(self._level(shape, below)) > 0
+        return self.bounds[shape] if short and not begun else below
 
     def _level(self, shape: Shape, value: int) -> int:
         """How much may be lost below a value, in units, besides what all diagrams lose."""
