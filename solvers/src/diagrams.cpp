@@ -526,7 +526,7 @@ class ShapeSearch : ShapeTrees<W> {
   }
 
   static constexpr std::uint64_t kFurtherTurn = 4;
-  static constexpr std::uint64_t kFirst = 100;  // what a choice takes, in looks at a node's cuts
+  static constexpr std::uint64_t kFirst = 100;  // looks at all cuts: a choice, until one is known
   static constexpr Loss kMostMet = 1;  // where more may be lost, two nodes seldom tell more
   Job<W>* job_ = nullptr;
   const std::function<Loss()>* lowered_ = nullptr;

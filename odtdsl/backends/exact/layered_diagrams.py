@@ -67,8 +67,8 @@ LEAST_GROWTH = 1.2
 LEAST_EFFORT = 40_000_000
 """Rows visited that a search may take in any case, as far as foreseen."""
 
-MOST_ROOM = 40
-"""How much more work than the last search, then: what is very short foretells little."""
+SHORT = 1_000_000
+"""Rows visited by a search that foretells little: any shorter one counts as this long."""
 
 NEWS = 0.05
 """Seconds between two looks at what the threads have found."""
@@ -158,12 +158,12 @@ class Efforts:
     """What the searches of a shape took, to foresee what the next takes."""
 
     def __init__(self) -> None:
-        self.open: dict[int, int] = {}
-        self.closed: list[tuple[int, int]] = []
+        self.open: dict[int, int] = {}  # by level, rows visited
+        self.closed: list[tuple[int, int]] = []  # levels, and rows visited
 
     @property
     def last(self) -> float:
-        """The last search that was ended; none was at first."""
+        """Rows visited by the last search that was ended, at least `SHORT`; infinite before one."""
         return self.closed[-1][1] if self.closed else math.inf
 
     def take(self, level: int, work: int, complete: bool = True) -> None:
@@ -171,7 +171,7 @@ class Efforts:
         work = self.open[level] = self.spent(level) + work
         if complete:
             self.open = {more: spent for more, spent in self.open.items() if more > level}
-            self.closed.append((level, max(LEAST_EFFORT // MOST_ROOM, work)))
+            self.closed.append((level, max(SHORT, work)))
 
     def spent(self, level: int) -> int:
         """On the search for what loses so much, if it is to be continued."""
@@ -343,7 +343,7 @@ class Layered:
         """
         below, _, shape = turn
         efforts = self.efforts[shape]
-        short = efforts.last <= LEAST_EFFORT // MOST_ROOM
+        short = efforts.last <= SHORT
         begun = efforts.spent(self._level(shape, below)) > 0
         return self.bounds[shape] if short and not begun else below
 
