@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections import Counter
@@ -9,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from shape_tables import NO_LIMITS, engine_of
 from tiny_diagrams import PRICES, RULES, WIDTHS, admitted, check_answer, core_of, unrolled
 
 import odtdsl
+from odtdsl.backends.exact import layered_diagrams
 from odtdsl.backends.exact.layered_diagrams import (
     LEAST_EFFORT,
     Efforts,
@@ -432,3 +435,53 @@ def test_where_no_proof_is_near_the_last_of_the_time_is_for_better_diagrams(
         assert (look[0] == now + 0.4) is (threads == 2)
         assert look[0] <= now + 0.4
     assert looks.next(now + 0.4, 5, still_open) is None, "once"
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """What `layered_diagrams` takes for the time."""
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(layered_diagrams, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    return clock
+
+
+def test_looks_end_where_two_in_a_row_gained_nothing(clock: SimpleNamespace) -> None:
+    looks, begun = Looks(60.0, 2), {}
+    for now, upper in ((0.5, 9), (1.5, 9), (17, 8), (28, 8), (37, 8), (44, 8)):
+        clock.now = now
+        begun[now] = looks.next(60.0, upper, lambda: [(1,)])
+    assert begun == {
+        0.5: None,
+        1.5: (1.5 + 0.05 * 58.5, False),
+        17: (17 + 0.1 * 43, False),  # one gained
+        28: (28 + 0.1 * 32, False),  # one gained nothing
+        37: None,  # two did
+        44: None,
+    }
+
+
+def test_a_search_leaves_its_thread_in_time_for_a_look(clock: SimpleNamespace) -> None:
+    looks = Looks(60.0, 2)
+    assert looks.until(60.0) == 1.0
+    clock.now = 2.0
+    assert looks.next(60.0, 9, list) is not None
+    assert looks.until(60.0) == 2.0 + 0.25 * 58
+    clock.now = 44.0
+    assert looks.until(60.0) == 45.0
+    for clock.now in (59.0, 61.0):
+        looks.due = looks.last = math.inf  # as where no more is to come
+        assert looks.until(60.0) == 60.0
+
+
+def test_the_last_look_ends_where_a_proof_comes_near(clock: SimpleNamespace) -> None:
+    looks = Looks(60.0, 2)
+    clock.now = 46.0
+    many, few = [(1,)] * (Looks.MANY + 1), [(1,)] * Looks.MANY
+    assert looks.next(60.0, 9, lambda: many) == (60.0, False)
+    looks.hear(True, lambda: many)
+    assert not looks.over.is_set()
+    looks.hear(False, lambda: few)
+    assert looks.over.is_set()
+    clock.now = 47.0
+    assert looks.next(60.0, 8, lambda: few) is not None
+    assert not looks.over.is_set(), "of this one"

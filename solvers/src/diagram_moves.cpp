@@ -474,7 +474,7 @@ void DiagramMoves::go_on(Loss best, std::uint64_t patience) {
 // From here by cooling and a few moves in turns; where that gains nothing, by way of worse diagrams
 // for a while, then from elsewhere.
 void DiagramMoves::anneal(std::uint64_t patience) {
-  constexpr std::uint64_t kPolish = 60, kStay = 6, kWalk = 2000;
+  constexpr std::uint64_t kPolish = 60, kStay = 3, kWalk = 300;
   DiagramAnnealing annealing(p_, widths_, price_, dice_.below(std::size_t{1} << 52), control_);
   Layers here = layers_;
   Loss value = worth();

@@ -114,14 +114,15 @@ class Looks:
     """When to look for better diagrams beside shapes, and until when: each closes shapes.
 
     After `EASY` seconds for `FIRST` of the time that is left. Whenever `AGAIN` of the time that was
-    left has passed, for `LATER` of it, but only if there was a better diagram meanwhile: on tables
-    whose best diagram is known there is nothing to be gained. Besides, for a moment from each
-    better diagram. In the `LAST` of the time to its end, if more than `MANY` shapes are open still:
-    then no proof is near, and searches for what is best if anything find nothing by the way. The
-    only thread there is does so for half of it.
+    left has passed, for `LATER` of it, until `FRUITLESS` looks in a row have gained nothing: on
+    tables whose best diagram is known there is nothing to be gained. Besides, for a moment from
+    each better diagram. In the `LAST` of the time to its end, as long as more than `MANY` shapes
+    are open: then no proof is near, and searches for what is best if anything find nothing by the
+    way. The only thread there is does so for half of it.
     """
 
     EASY, FIRST, LATER, AGAIN, LAST, MANY = 1.0, 0.05, 0.1, 0.25, 0.25, 32
+    FRUITLESS = 2
 
     def __init__(self, deadline: float | None, threads: int) -> None:
         now = time.monotonic()
@@ -129,7 +130,11 @@ class Looks:
         self.first = self.due = now + self.EASY
         self.last = math.inf if deadline is None else deadline - self.LAST * (deadline - now)
         self.before: int | None = None
+        self.fruitless = 0
         self.better = False
+        self.ending = False
+        self.over = Event()
+        """Ends the look that runs."""
 
     def next(
         self, deadline: float, upper: int, still_open: Callable[[], Sequence[Shape]]
@@ -137,13 +142,16 @@ class Looks:
         """Until when to look now, and whether only for a moment; None for not now."""
         now = time.monotonic()
         left = max(0.0, deadline - now)
+        self.over.clear()
         if now > self.last:
             self.last = math.inf
             if len(still_open()) > self.MANY:
+                self.ending = True
                 return deadline if self.threads > 1 else now + left / 2, False
         if now > self.due:
             self.due = now + self.AGAIN * left
-            if upper != self.before:
+            self.fruitless = self.fruitless + 1 if upper == self.before else 0
+            if self.fruitless < self.FRUITLESS:
                 share = self.FIRST if self.before is None else self.LATER
                 self.before, self.better = upper, False
                 return now + share * left, False
@@ -152,6 +160,18 @@ class Looks:
             self.better = False
             return now + self.LATER * left, True
         return None
+
+    def hear(self, better: bool, still_open: Callable[[], Sequence[Shape]]) -> None:
+        """Of a better diagram, or that time has passed: the last look may have become needless."""
+        self.better = self.better or better
+        if self.ending and len(still_open()) <= self.MANY:
+            self.ending = False
+            self.over.set()
+
+    def until(self, deadline: float) -> float:
+        """When a search that begins now leaves its thread: a long one would miss a look."""
+        now = time.monotonic()
+        return min(deadline, *(at for at in (self.due, self.last) if at > now), math.inf)
 
 
 class Efforts:
@@ -272,9 +292,8 @@ class Layered:
         heapify(todo)
         looks = Looks(deadline, most)
         running: dict[Future[engine.LayeredAnswer | None], Turn | None] = {}
-        over = Event()
         with ThreadPoolExecutor(most) as threads, ExitStack() as at_end:
-            at_end.callback(over.set)  # nobody waits for moves
+            at_end.callback(looks.over.set)  # nobody waits for moves
             while todo or any(running.values()):
                 # a short search ends before it looks, and there may be thousands
                 if self._over(deadline):
@@ -283,16 +302,17 @@ class Layered:
                 if wander and deadline and free:
                     look = looks.next(deadline, self.trees.upper(), self.open)
                     if look:
-                        told, ends = self.found.put, over.is_set
-                        running[threads.submit(wander, *look, told, ends)] = None
+                        told, over = self.found.put, looks.over.is_set
+                        running[threads.submit(wander, *look, told, over)] = None
+                until = None if deadline is None else looks.until(deadline)
                 while todo and len(running) < most:
                     turn = heappop(todo)[1]
                     if self._is_open(turn[2]):
-                        running[threads.submit(self._search(turn, deadline))] = turn
+                        running[threads.submit(self._search(turn, until))] = turn
                 while not todo and len(running) < most and (helped := _to_help(running.values())):
-                    running[threads.submit(self._search(helped, deadline))] = helped
+                    running[threads.submit(self._search(helped, until))] = helped
                 ended_now = wait(running, NEWS, return_when=FIRST_COMPLETED).done
-                looks.better = self._hear() or looks.better
+                looks.hear(self._hear(), self.open)
                 for ended in ended_now:
                     found, searched = ended.result(), running.pop(ended)
                     if found is None or searched is None:
