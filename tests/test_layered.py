@@ -437,6 +437,24 @@ def test_where_no_proof_is_near_the_last_of_the_time_is_for_better_diagrams(
     assert looks.next(now + 0.4, 5, still_open) is None, "once"
 
 
+def test_threads_that_help_one_another_end_at_the_deadline() -> None:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.normal(size=(150, 8)), columns=list("abcdefgh"))
+    frame["y"] = rng.choice(list("xy"), size=150)
+    text = """data frame
+        target y: class
+        feature *: number
+        diagram widths 1, 2, 4, 4, 4
+        minimize errors + 0.3 * splits"""
+    source = Source(name="late.odt", text=text)
+    core = normalize(analyse(parse(source), source=source, frame=frame).rows)
+    trees = alone(core, threads=2)
+    deadline = time.monotonic() + 0.5
+    bound = Layered(trees).bound(deadline, wander=lambda *_: None)
+    assert bound < trees.upper()  # or it would not have been too hard
+    assert time.monotonic() < deadline + 10
+
+
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """What `layered_diagrams` takes for the time."""
