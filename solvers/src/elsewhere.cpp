@@ -22,6 +22,33 @@ void put_all(std::string& text, const std::vector<T>& values) {
   for (const T& value : values) put(text, value);
 }
 
+// Seven bits to a byte, the least first: most values are small, and answers are thousands.
+void put_small(std::string& text, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) text.push_back(static_cast<char>(value | 0x80));
+  text.push_back(static_cast<char>(value));
+}
+
+// A feature, where -1 stands for none, so that it is small too.
+void put_feature(std::string& text, std::uint32_t feature) { put_small(text, feature + 1); }
+
+void put_learnt(std::string& text, const std::vector<Learnt>& all) {
+  put(text, all.size());
+  for (const Learnt& one : all) {
+    for (const BoxCache::Range& range : one.box.ranges) {
+      put_feature(text, range.feature);
+      put_small(text, range.low);
+      put_small(text, range.high);
+    }
+    const BoxCache::Answer& answer = one.answer;
+    put_small(text, static_cast<std::uint32_t>(one.box.state));
+    put_small(text, static_cast<std::uint64_t>(one.load));
+    put_small(text, static_cast<std::uint64_t>(answer.bound));
+    put_small(text, (answer.known ? 1U : 0U) | (answer.exact ? 2U : 0U) | (answer.stump ? 4U : 0U));
+    put_feature(text, static_cast<std::uint32_t>(answer.split.feature));
+    put_small(text, answer.split.bound);
+  }
+}
+
 class Reader {
  public:
   explicit Reader(const std::string& text) : text_(text) {}
@@ -43,6 +70,25 @@ class Reader {
     while (values.size() < count) values.push_back(take<T>());
     return values;
   }
+  std::vector<Learnt> take_learnt() {
+    const auto count = take<std::size_t>();
+    if (count > text_.size() - at_) refuse();
+    std::vector<Learnt> all(count);
+    for (Learnt& one : all) {
+      for (BoxCache::Range& range : one.box.ranges)
+        range = {take_feature(), take_word(), take_word()};
+      one.box.state = static_cast<std::int32_t>(take_word());
+      one.load = static_cast<Loss>(take_small());
+      one.answer.bound = static_cast<Loss>(take_small());
+      const std::uint64_t flags = take_small();
+      one.answer.known = flags & 1;
+      one.answer.exact = flags & 2;
+      one.answer.stump = flags & 4;
+      one.answer.split.feature = static_cast<int>(take_feature());
+      one.answer.split.bound = take_word();
+    }
+    return all;
+  }
   void end() const {
     if (at_ != text_.size()) refuse();
   }
@@ -51,6 +97,19 @@ class Reader {
   }
 
  private:
+  std::uint64_t take_small() {
+    std::uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      if (at_ == text_.size()) refuse();
+      const auto byte = static_cast<unsigned char>(text_[at_++]);
+      value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+    refuse();
+  }
+  std::uint32_t take_word() { return static_cast<std::uint32_t>(take_small()); }
+  std::uint32_t take_feature() { return take_word() - 1; }
+
   const std::string& text_;
   std::size_t at_ = 0;
 };
@@ -61,14 +120,14 @@ std::string packed(const RemoteTask& task) {
   std::string text;
   put(text, task.cut);
   put(text, task.work);
-  put_all(text, task.learnt);
+  put_learnt(text, task.learnt);
   return text;
 }
 
 RemoteTask task_of(const std::string& text) {
   Reader reader(text);
   RemoteTask task{reader.take<RemoteCut>(), reader.take<std::uint64_t>(),
-                  reader.take_all<Learnt>()};
+                  reader.take_learnt()};
   reader.end();
   return task;
 }
@@ -84,7 +143,7 @@ std::string packed(const RemoteValue& answer) {
   put_all(text, rest.plan.nodes);
   put(text, answer.counters);
   put(text, answer.work);
-  put_all(text, answer.learnt);
+  put_learnt(text, answer.learnt);
   return text;
 }
 
@@ -100,7 +159,7 @@ RemoteValue value_of(const std::string& text) {
   rest.plan.nodes = reader.take_all<PlanNode>();
   answer.counters = reader.take<Counters>();
   answer.work = reader.take<std::uint64_t>();
-  answer.learnt = reader.take_all<Learnt>();
+  answer.learnt = reader.take_learnt();
   reader.end();
   const auto records = static_cast<std::int32_t>(rest.records.size());
   for (const Interval& part : rest.open)
