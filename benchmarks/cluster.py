@@ -3,9 +3,9 @@
     ODTDSL_DATA=... python benchmarks/cluster.py simulate|measure page,magic [--workers 1,2,64,1024]
     ODTDSL_DATA=... python benchmarks/cluster.py kill page [--runs 20]
 
-`simulate` runs the real search and evaluates each cut that it gives away here, one after the other;
-only the clock is made up: a cut begins once it has come (`--latency`) and a worker is free, and
-takes as long as it took the processor. So queue, bounds and tail are those of so many workers,
+`simulate` runs the real search and evaluates each task that it gives away here, one after the
+other; only the clock is made up: a task begins once it has come (`--latency`) and a worker is free,
+and takes as long as it took the processor. So queue, bounds and tail are those of so many workers,
 whatever else this machine does. Up to 16 workers have tables of their own, more share those.
 
 `measure` runs `--cluster local:N`: wall time from the frame to the audited answer, processor time
@@ -74,9 +74,9 @@ class Simulated:
         self.now += spent
 
     def __call__(
-        self, cuts: Sequence[bytes], drop: bool, /
+        self, tasks: Sequence[bytes], drop: bool, /
     ) -> tuple[int, list[tuple[int, bytes]]] | None:
-        """The first cut to be done, at its time."""
+        """The first task to be done, at its time."""
         spent = time.thread_time() - self.left
         self.here += spent
         self.now += spent
@@ -84,10 +84,10 @@ class Simulated:
             self.away.clear()
             self.free = [(min(end, self.now), worker) for end, worker in self.free]
             heapq.heapify(self.free)
-        for cut in cuts:
+        for task in tasks:
             end, worker = heapq.heappop(self.free)
             began = time.thread_time()
-            answer = self.problems[worker % len(self.problems)].evaluate(cut)
+            answer = self.problems[worker % len(self.problems)].evaluate(task)
             taken = time.thread_time() - began
             assert answer is not None
             end = max(end, self.now + self.latency) + taken
@@ -102,9 +102,9 @@ class Simulated:
             self.now = max(self.now, end + self.latency)
             self.ends.append(self.now)
             back.append((number, answer))
-        self.cluster.cuts += len(back)
+        self.cluster.tasks += len(back)
         self.left = time.thread_time()
-        return remote.EACH * self.workers, back
+        return self.workers, back
 
 
 def simulated(frame: pd.DataFrame, depth: int, workers: int, latency: float) -> None:
@@ -152,7 +152,7 @@ def killed(frame: pd.DataFrame, depth: int, runs: int) -> None:
     print(f"{same} of {runs} have value, bound and proof of the search without a cluster")
 
 
-def _shared(frame: pd.DataFrame, depth: int, victim: int, cuts: int) -> tuple[Result, int]:
+def _shared(frame: pd.DataFrame, depth: int, victim: int, answers: int) -> tuple[Result, int]:
     """A search by two workers, one of which is killed after some answers, and how many came before.
 
     With 0 answers nobody is killed: a search without a cluster, and all answers of one with it.
@@ -165,21 +165,21 @@ def _shared(frame: pd.DataFrame, depth: int, victim: int, cuts: int) -> tuple[Re
         came, over = [0], threading.Event()
 
         def kill() -> None:
-            while cluster.cuts < cuts:
+            while cluster.tasks < answers:
                 if over.wait(0.001):
                     return
-            came[0] = cluster.cuts
+            came[0] = cluster.tasks
             os.kill(pid, signal.SIGKILL)
 
         killer = threading.Thread(target=kill)
-        if cuts:
+        if answers:
             killer.start()
         result = pipeline.solve(analysis, cluster=cluster)
         over.set()
-        if cuts:
+        if answers:
             killer.join()
             return result, came[0]
-        return solve(SPEC.format(depth), frame=frame), cluster.cuts
+        return solve(SPEC.format(depth), frame=frame), cluster.tasks
 
 
 def _kept(result: Result) -> str:
@@ -210,7 +210,7 @@ def main() -> None:
             killed(frame, args.depth, args.runs)
             continue
         print(
-            " workers  simulated  processor    here    busy     cuts  longest  proof"
+            " workers  simulated  processor    here    busy    tasks  longest  proof"
             if simulate
             else " workers       wall    here  processor of each worker, proof"
         )

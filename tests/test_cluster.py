@@ -46,7 +46,7 @@ class Disorder:
         self.given = 0
         self.away: dict[int, bytes] = {}
         self.stale: list[tuple[int, bytes]] = []
-        self.room = int(self.rng.integers(1, 9))
+        self.threads = int(self.rng.integers(1, 5))
 
     def __call__(self, cuts: Any, drop: bool) -> tuple[int, list[tuple[int, bytes]]]:
         if drop:
@@ -68,7 +68,7 @@ class Disorder:
         self.rng.shuffle(back)  # type: ignore[arg-type]
         if self.stale and self.rng.random() < 0.2:
             back.append(self.stale[0])
-        return self.room, [(int(number), answer) for number, answer in back]
+        return self.threads, [(int(number), answer) for number, answer in back]
 
 
 def drawn(rng: np.random.Generator) -> tuple[Any, Any, Any, int, dict[str, Any], dict[str, Any]]:
@@ -207,7 +207,7 @@ def test_what_one_worker_learns_the_others_know() -> None:
 
 
 def test_a_worker_tells_no_more_of_a_long_cut_than_is_sent_on() -> None:
-    """Uncapped, the longest answer had 593 kB where what is sent on has 288."""
+    """Uncapped, the longest answer had 704 kB where what is sent on has 79."""
     rows = noise(700, 3)
     ranks, distinct = rank_columns(rows.drop(columns="y").to_numpy())
     table = _engine.RankTable(ranks, distinct)
@@ -221,7 +221,7 @@ def test_a_worker_tells_no_more_of_a_long_cut_than_is_sent_on() -> None:
 
     limits = _engine.Limits(method="sorted", beside=False)
     assert _engine.solve(problem, limits, elsewhere=evaluate).status == "optimal"
-    assert 250_000 < max(map(len, told)) < 300_000
+    assert 70_000 < max(map(len, told)) < 90_000
 
 
 def test_cuts_of_another_problem_or_version_are_refused() -> None:
@@ -234,8 +234,9 @@ def test_cuts_of_another_problem_or_version_are_refused() -> None:
         made.append(_engine.ClassProblem(table, labels, 2, 4))
     seen: list[bytes] = []
 
-    def first(cuts: Any, drop: bool) -> None:
+    def first(cuts: Any, drop: bool) -> tuple[int, list[tuple[int, bytes]]] | None:
         seen.extend(cuts)
+        return None if seen else (1, [])
 
     _engine.solve(made[0], _engine.Limits(method="sorted"), elsewhere=first)
     other = _engine.RemoteProblem(made[1])
@@ -306,7 +307,7 @@ def killed_while_solving(client: Any, rows: pd.DataFrame, seed: int) -> Any:
 
     def counted(self: remote.Exchange, number: int, future: Any) -> bytes | None:
         answer = call(self, number, future)
-        if self.cluster.cuts >= cuts:
+        if self.cluster.tasks >= cuts:
             began.set()
         return answer
 

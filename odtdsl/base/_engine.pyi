@@ -927,9 +927,9 @@ def solve(
     | None = None,
 ) -> ClassAnswer:
     """
-    elsewhere: given cuts of the root for others to evaluate, and whether those given before
-    are no longer wanted, it waits a moment and answers how many may be away and what came
-    back, by the number of the cut; None ends the search.
+    elsewhere: given tasks, cuts of the root for others to evaluate, and whether those given
+    before are no longer wanted, it waits a moment and answers how many threads they have and
+    what came back, by the number of the task; None ends the search.
     """
 
 class RemoteProblem:
@@ -941,7 +941,7 @@ class RemoteProblem:
 
     def __init__(self, problem: ClassProblem, *, memory_limit: int | None = None) -> None: ...
     def evaluate(
-        self, cut: bytes, *, interrupted: Callable[[], bool] | None = None
+        self, task: bytes, *, interrupted: Callable[[], bool] | None = None
     ) -> bytes | None:
         """What became of it; None where it was interrupted."""
 

@@ -39,7 +39,7 @@ class Cluster:
         Why it can no longer be used; empty as long as it can.
     silent
         Why it did not hear that a search has ended; empty where it did.
-    cuts
+    tasks
         How many sub-problems its workers have solved.
     """
 
@@ -47,7 +47,7 @@ class Cluster:
         self.client = client
         self.lost = ""
         self.silent = ""
-        self.cuts = 0
+        self.tasks = 0
 
     def warnings(self) -> tuple[Diagnostic, ...]:
         """A warning where the cluster was lost, did not hear of the end, or had nothing to do."""
@@ -69,7 +69,7 @@ class Cluster:
                     notes=("the answer stands; workers may still hold the rows of this search",),
                 ),
             )
-        if self.cuts:
+        if self.tasks:
             return ()
         return (
             Diagnostic(

@@ -65,16 +65,16 @@ using Exchange = nb::typed<nb::callable, std::optional<std::tuple<std::size_t, V
 nb::bytes bytes_of(const std::string& text) { return nb::bytes(text.data(), text.size()); }
 std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
 
-odt::Returned exchanged(Callback& exchange, const std::vector<odt::RemoteTask>& cuts, bool drop) {
+odt::Returned exchanged(Callback& exchange, const std::vector<odt::RemoteTask>& tasks, bool drop) {
   odt::Returned back;
   Locked lock;
   std::vector<nb::bytes> given;
-  for (const odt::RemoteTask& cut : cuts) given.push_back(bytes_of(odt::packed(cut)));
+  for (const odt::RemoteTask& task : tasks) given.push_back(bytes_of(odt::packed(task)));
   const auto answer = exchange.ask<std::optional<std::tuple<std::size_t, Values>>>(
       std::nullopt, std::move(given), drop);
   back.over = !answer;
   if (!answer) return back;
-  back.room = std::get<0>(*answer);
+  back.threads = std::get<0>(*answer);
   for (const auto& [number, value] : std::get<1>(*answer))
     back.values.emplace_back(number, odt::value_of(text_of(value)));
   return back;
@@ -87,8 +87,8 @@ ClassAnswer solve_classes(const odt::Problem& p, const Limits& limits,
   odt::Options o = options_of(limits);
   Callback exchange(elsewhere ? nb::handle(*elsewhere) : nb::handle());
   if (elsewhere)
-    o.elsewhere = [&exchange](const std::vector<odt::RemoteTask>& cuts, bool drop) {
-      return exchanged(exchange, cuts, drop);
+    o.elsewhere = [&exchange](const std::vector<odt::RemoteTask>& tasks, bool drop) {
+      return exchanged(exchange, tasks, drop);
     };
   o.upper_bound = upper_bound.value_or(odt::kInfinite);
   if (start) o.start = start->start();
@@ -98,10 +98,10 @@ ClassAnswer solve_classes(const odt::Problem& p, const Limits& limits,
   return answer;
 }
 
-std::optional<nb::bytes> evaluated(odt::RemoteProblem& problem, const nb::bytes& cut,
+std::optional<nb::bytes> evaluated(odt::RemoteProblem& problem, const nb::bytes& task,
                                    const Asked& asked) {
   Interrupt interrupt(asked);
-  const odt::RemoteTask given = odt::task_of(text_of(cut));
+  const odt::RemoteTask given = odt::task_of(text_of(task));
   std::optional<odt::RemoteValue> answer;
   {
     Unlocked free;
@@ -138,9 +138,9 @@ void bind_search(nb::module_& m) {
           "must_column"_a = -1, "smallest"_a = false);
   m.def("solve", &solve_classes, "problem"_a, "limits"_a, nb::kw_only(), "start"_a = nb::none(),
         "upper_bound"_a = nb::none(), "progress"_a = nb::none(), "elsewhere"_a = nb::none(),
-        "elsewhere: given cuts of the root for others to evaluate, and whether those given before\n"
-        "are no longer wanted, it waits a moment and answers how many may be away and what came\n"
-        "back, by the number of the cut; None ends the search.");
+        "elsewhere: given tasks, cuts of the root for others to evaluate, and whether those given\n"
+        "before are no longer wanted, it waits a moment and answers how many threads they have and\n"
+        "what came back, by the number of the task; None ends the search.");
   nb::class_<odt::RemoteProblem>(m, "RemoteProblem",
                                  "Evaluates cuts of a problem's root for a search elsewhere; one "
                                  "thread at a time.\n\nmemory_limit: bytes of tables.")
@@ -151,7 +151,7 @@ void bind_search(nb::module_& m) {
             new (self) odt::RemoteProblem(problem, memory_limit.value_or(0));
           },
           "problem"_a, nb::kw_only(), "memory_limit"_a = nb::none())
-      .def("evaluate", &evaluated, "cut"_a, nb::kw_only(), "interrupted"_a = nb::none(),
+      .def("evaluate", &evaluated, "task"_a, nb::kw_only(), "interrupted"_a = nb::none(),
            "What became of it; None where it was interrupted.");
   m.def(
       "finish",

@@ -70,10 +70,25 @@ class Reader {
     while (values.size() < count) values.push_back(take<T>());
     return values;
   }
+  // Of what takes a byte or more each.
+  std::size_t count() {
+    const auto all = take<std::size_t>();
+    if (all > text_.size() - at_) refuse();
+    return all;
+  }
+  Rest take_rest() {
+    Rest rest{take_all<Interval>(), take_all<CutRecord>(), take<BestCut>(),
+              take<bool>(),         take<Loss>(),          {}};
+    rest.plan.nodes = take_all<PlanNode>();
+    const auto records = static_cast<std::int32_t>(rest.records.size());
+    for (const Interval& part : rest.open)
+      for (const std::int32_t record : {part.low_record, part.high_record})
+        if (record < 0 || record >= records) refuse();
+    if (records < 2) refuse();
+    return rest;
+  }
   std::vector<Learnt> take_learnt() {
-    const auto count = take<std::size_t>();
-    if (count > text_.size() - at_) refuse();
-    std::vector<Learnt> all(count);
+    std::vector<Learnt> all(count());
     for (Learnt& one : all) {
       for (BoxCache::Range& range : one.box.ranges)
         range = {take_feature(), take_word(), take_word()};
@@ -93,7 +108,7 @@ class Reader {
     if (at_ != text_.size()) refuse();
   }
   [[noreturn]] static void refuse() {
-    throw std::invalid_argument("a cut of another version of the engine");
+    throw std::invalid_argument("a task of another version of the engine");
   }
 
  private:
@@ -118,29 +133,35 @@ class Reader {
 
 std::string packed(const RemoteTask& task) {
   std::string text;
-  put(text, task.cut);
+  put(text, task.shape);
+  put(text, task.best);
+  put(text, task.cutoff);
   put(text, task.work);
+  put_all(text, task.cuts);
   put_learnt(text, task.learnt);
   return text;
 }
 
 RemoteTask task_of(const std::string& text) {
   Reader reader(text);
-  RemoteTask task{reader.take<RemoteCut>(), reader.take<std::uint64_t>(),
-                  reader.take_learnt()};
+  RemoteTask task{reader.take<Shape>(),         reader.take<Loss>(),
+                  reader.take<Loss>(),          reader.take<std::uint64_t>(),
+                  reader.take_all<RemoteCut>(), reader.take_learnt()};
   reader.end();
   return task;
 }
 
 std::string packed(const RemoteValue& answer) {
-  const Rest& rest = answer.rest;
   std::string text;
-  put_all(text, rest.open);
-  put_all(text, rest.records);
-  put(text, rest.cut);
-  put(text, rest.better);
-  put(text, rest.value);
-  put_all(text, rest.plan.nodes);
+  put(text, answer.rests.size());
+  for (const Rest& rest : answer.rests) {
+    put_all(text, rest.open);
+    put_all(text, rest.records);
+    put(text, rest.cut);
+    put(text, rest.better);
+    put(text, rest.value);
+    put_all(text, rest.plan.nodes);
+  }
   put(text, answer.counters);
   put(text, answer.work);
   put_learnt(text, answer.learnt);
@@ -150,22 +171,12 @@ std::string packed(const RemoteValue& answer) {
 RemoteValue value_of(const std::string& text) {
   Reader reader(text);
   RemoteValue answer;
-  Rest& rest = answer.rest;
-  rest.open = reader.take_all<Interval>();
-  rest.records = reader.take_all<CutRecord>();
-  rest.cut = reader.take<BestCut>();
-  rest.better = reader.take<bool>();
-  rest.value = reader.take<Loss>();
-  rest.plan.nodes = reader.take_all<PlanNode>();
+  answer.rests.resize(reader.count());
+  for (Rest& rest : answer.rests) rest = reader.take_rest();
   answer.counters = reader.take<Counters>();
   answer.work = reader.take<std::uint64_t>();
   answer.learnt = reader.take_learnt();
   reader.end();
-  const auto records = static_cast<std::int32_t>(rest.records.size());
-  for (const Interval& part : rest.open)
-    for (const std::int32_t record : {part.low_record, part.high_record})
-      if (record < 0 || record >= records) Reader::refuse();
-  if (records < 2) Reader::refuse();
   return answer;
 }
 

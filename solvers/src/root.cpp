@@ -1,5 +1,6 @@
 #include <deque>
 #include <map>
+#include <stdexcept>
 
 #include "odt/elsewhere.hpp"
 #include "odt/root.hpp"
@@ -65,7 +66,9 @@ class Root {
     }
     if (goal.depth > 2 && workers() > 1) view_.make_all_pairs();
     if (goal.depth > 3) bound_by_parts(goal);
-    if (goal.depth > 3) rise(goal, 0.25, 4, 4);
+    // A step ends with workers that wait for its last cut, so there are fewer with workers.
+    const double factor = goes_elsewhere(goal) ? 16 : 4;
+    if (goal.depth > 3) rise(goal, 0.25, factor, factor);
     for (int depth = 3; depth < goal.depth; ++depth) search(shape(depth, goal.leaves), false);
     if (goal.depth > 3) rise(goal, 0.475, 1.42, 2);
     if (goal.depth > 2) search(goal, true);
@@ -242,22 +245,22 @@ class Root {
            (shape.depth > 3 || (shape.depth == 3 && data_.rows() * data_.features() > kManyCells));
   }
 
+  // Cuts that others evaluate, by the number of their task.
+  using Away = std::map<std::uint64_t, std::vector<Branch::Task>>;
+
   // The same by others. What is away keeps its interval's bound.
   template <class SetCutoff>
   void explore_elsewhere(Branch& node, Shape shape, const SetCutoff& set_cutoff, bool final) {
-    using Task = Branch::Task;
     // An answer is worth a part of its work in turns of this thread: the search beside it is to
     // have its own, but neither a processor that workers need nor the time of what they wait for.
     constexpr std::uint64_t kPart = 64, kMostTurn = 2000000;
-    // Who evaluates a cut goes on with what it leaves open, for so many looks (some 10 ms): that a
-    // cut goes and comes takes as long. For more (some 100 ms) while other intervals wait: then
-    // nobody misses it.
-    const std::uint64_t look = Looks::work, at_least = 30 * look, at_most = 250 * look;
-    std::map<std::uint64_t, Task> away;
+    if (threads_ == 0) hear(control_.options().elsewhere({}, false));
+    Away away;
     std::vector<RemoteTask> more;
     const auto bound = [&] {
       Loss least = node.bound();
-      for (const auto& [number, task] : away) least = std::min(least, node.bound(task));
+      for (const auto& [number, tasks] : away)
+        for (const Branch::Task& task : tasks) least = std::min(least, node.bound(task));
       return least;
     };
     for (;;) {
@@ -265,41 +268,81 @@ class Root {
       const Loss least = bound();
       if (final) raise_bound(std::min(least, best()));
       if (least >= node.cutoff()) break;
-      more.clear();
-      Task task;
-      while (away.size() < room_ && node.next(task)) {
-        more.push_back({{shape, task.feature, task.interval, node.record(task.interval.low_record),
-                         node.record(task.interval.high_record), node.best(), node.cutoff(),
-                         task.cut, task.division},
-                        at_least,
-                        recent()});
-        away.emplace(sent_++, task);
-      }
-      if (node.waiting())
-        for (RemoteTask& one : more) one.work = at_most;
+      give(node, shape, more, away);
       if (away.empty()) break;
       Returned back = control_.options().elsewhere(more, false);
-      if (back.over) {
-        control_.stop();
-        throw Stop{};
-      }
-      room_ = std::max<std::size_t>(1, back.room);
+      hear(back);
       for (auto& [number, answer] : back.values) {
         const auto known = away.find(number);
         if (known == away.end()) continue;
-        if (node.merge(known->second, answer.rest)) {
+        if (merge(node, known->second, answer)) {
           improve(node.outcome());
           set_cutoff();
         }
         away.erase(known);
         learnt_.push_front(std::move(answer.learnt));
-        if (learnt_.size() > room_) learnt_.resize(room_);
+        if (learnt_.size() > 2 * threads_) learnt_.resize(2 * threads_);
         searches_[0]->counters.add(answer.counters);
         control_.poll(std::min(answer.work / kPart, kMostTurn));
       }
       control_.check();
     }
     if (!away.empty()) control_.options().elsewhere({}, true);
+  }
+
+  // Two tasks for each thread, one that it evaluates and the next. While many intervals wait, only
+  // one: what lies ready does not know what is learnt meanwhile, and that costs more than its way.
+  void give(Branch& node, Shape shape, std::vector<RemoteTask>& more, Away& away) {
+    // Who evaluates cuts goes on with what they leave open, for so many looks (some 10 ms): that a
+    // task goes and comes takes as long. For more (some 300 ms) while other intervals wait: then
+    // nobody misses it.
+    constexpr std::uint64_t kAtLeast = 30, kAtMost = 750;
+    more.clear();
+    while (away.size() < (node.waiting() > threads_ ? threads_ : 2 * threads_)) {
+      std::vector<Branch::Task> tasks = taken(node);
+      if (tasks.empty()) break;
+      more.push_back(task_of(node, shape, tasks));
+      away.emplace(sent_++, std::move(tasks));
+    }
+    for (RemoteTask& task : more) task.work = (node.waiting() > 0 ? kAtMost : kAtLeast) * Looks::work;
+  }
+
+  void hear(const Returned& back) {
+    if (back.over) {
+      control_.stop();
+      throw Stop{};
+    }
+    threads_ = std::max<std::size_t>(1, back.threads);
+  }
+
+  // Cuts for one task: few enough that as many are left for each of the others.
+  std::vector<Branch::Task> taken(Branch& node) const {
+    constexpr std::size_t kMost = 8;
+    const std::size_t most = std::clamp<std::size_t>(node.waiting() / (2 * threads_), 1, kMost);
+    std::vector<Branch::Task> tasks;
+    Branch::Task task;
+    while (tasks.size() < most && node.next(task)) tasks.push_back(task);
+    return tasks;
+  }
+
+  RemoteTask task_of(const Branch& node, Shape shape,
+                     const std::vector<Branch::Task>& tasks) const {
+    RemoteTask task{shape, node.best(), node.cutoff(), 0, {}, recent()};
+    for (const Branch::Task& one : tasks)
+      task.cuts.push_back({one.feature, one.interval, node.record(one.interval.low_record),
+                           node.record(one.interval.high_record), one.cut, one.division});
+    return task;
+  }
+
+  // True if the incumbent improved.
+  static bool merge(Branch& node, const std::vector<Branch::Task>& tasks,
+                    const RemoteValue& answer) {
+    if (answer.rests.size() != tasks.size())
+      throw std::invalid_argument("an answer to another task");
+    bool better = false;
+    for (std::size_t i = 0; i < tasks.size(); ++i)
+      better |= node.merge(tasks[i], answer.rests[i]);
+    return better;
   }
 
   // What the last answers tell: of as many as cuts may be away, so that most of it comes to all.
@@ -324,8 +367,8 @@ class Root {
   Loss last_bound_ = 0;
   std::int32_t last_logged_ = -1;
   std::vector<BestCut> best_cuts_;
-  std::uint64_t sent_ = 0;                  // cuts that went elsewhere
-  std::size_t room_ = 1;                    // so many may be away
+  std::uint64_t sent_ = 0;                  // tasks that went elsewhere
+  std::size_t threads_ = 0;                 // of those elsewhere; 0: not asked yet
   std::deque<std::vector<Learnt>> learnt_;  // by answers from elsewhere, the last one first
   std::uint64_t risen_work_ = 0;            // of all steps that raised the bound
   RootAnswer answer_;

@@ -1,9 +1,9 @@
 """Cuts of the root, evaluated by the workers of a cluster.
 
-The engine keeps the root's queue, the incumbent and the bound; `Exchange` hands its cuts to Dask as
-tasks, each with the interval around it, and brings back what became of them. Dask gives a task to
-whoever is free, takes waiting ones from the slow, and repeats those of a worker that dies. The
-engine may merge answers in any order, twice or never, and stays exact: see
+The engine keeps the root's queue, the incumbent and the bound; `Exchange` hands its cuts to Dask
+in tasks, each cut with the interval around it, and brings back what became of them. Dask gives a
+task to whoever is free, takes waiting ones from the slow, and repeats those of a worker that dies.
+The engine may merge answers in any order, twice or never, and stays exact: see
 `solvers/include/odt/elsewhere.hpp`.
 """
 
@@ -37,11 +37,8 @@ PATIENCE = 60.0
 PATIENCE_WITH_ONE = 2.0
 """Seconds in which an answer is fetched from the worker that has it."""
 
-EACH = 2
-"""Cuts away for each thread of a worker: the one it evaluates, and the next."""
-
 REPEATS = 3
-"""How often a cut is given again with which several workers ended or failed."""
+"""How often a task is given again with which several workers ended or failed."""
 
 Arguments = Mapping[str, Any]
 """What `engine.ClassProblem` takes beside the table, by name."""
@@ -58,7 +55,7 @@ class Exchange:
         self._sent = False
         self._given = 0
         self._away: dict[int, Any] = {}
-        self._cuts: dict[int, bytes] = {}
+        self._tasks: dict[int, bytes] = {}
         self._repeats: dict[int, int] = {}
         self._done: SimpleQueue[int] = SimpleQueue()
         self._threads, self._looked, self._seen = 1, 0.0, time.monotonic()
@@ -87,15 +84,15 @@ class Exchange:
             self.cluster.silent = str(failure) or type(failure).__name__
 
     def __call__(
-        self, cuts: Sequence[bytes], drop: bool, /
+        self, tasks: Sequence[bytes], drop: bool, /
     ) -> tuple[int, list[tuple[int, bytes]]] | None:
-        """Give cuts away, and take what has come back; None once the cluster is lost."""
+        """Give tasks away, and take what has come back; None once the cluster is lost."""
         if drop:
             self._forget()
         try:
             self._look()
-            for cut in cuts:
-                self._cuts[self._given] = cut
+            for task in tasks:
+                self._tasks[self._given] = task
                 self._give(self._given)
                 self._given += 1
             answers = [] if self.cluster.lost else self._taken()
@@ -107,7 +104,7 @@ class Exchange:
             self.cluster.lost = f"its scheduler is gone ({failure})"
         if self.cluster.lost:
             return None
-        return EACH * self._threads, answers
+        return self._threads, answers
 
     # ---- giving
 
@@ -134,7 +131,7 @@ class Exchange:
         name = f"{self.token}-{number}-{self._repeats.get(number, 0)}"
         from odtdsl.backends.exact.remote_worker import evaluate
 
-        future = self.client.submit(evaluate, self.token, self._cuts[number], key=name, pure=False)
+        future = self.client.submit(evaluate, self.token, self._tasks[number], key=name, pure=False)
         self._away[number] = future
         self._watch(number)
 
@@ -171,7 +168,7 @@ class Exchange:
                 break
             future = self._away.get(number)
             if future is None:
-                continue  # of a cut that is no longer wanted
+                continue  # of a task that is no longer wanted
             if not future.done():  # was given again, or its worker died with the answer
                 self._watch(number)
                 break
@@ -181,7 +178,7 @@ class Exchange:
         return answers
 
     def _answer(self, number: int, future: Any) -> bytes | None:
-        """What a future holds; otherwise its cut is given again, or the cluster lost."""
+        """What a future holds; otherwise its task is given again, or the cluster lost."""
         answer: bytes | None = None
         why = "a worker stopped it"
         if future.status == "finished":
@@ -196,8 +193,8 @@ class Exchange:
             failure = future.exception()
             why = f"a worker failed ({type(failure).__name__}: {failure})"
         if answer is not None:
-            self.cluster.cuts += 1
-            del self._away[number], self._cuts[number]
+            self.cluster.tasks += 1
+            del self._away[number], self._tasks[number]
             return answer
         self._repeats[number] = self._repeats.get(number, 0) + 1
         if self._repeats[number] > REPEATS:
@@ -207,10 +204,10 @@ class Exchange:
         return None
 
     def _forget(self) -> None:
-        """Cuts that are away are no longer wanted."""
+        """Tasks that are away are no longer wanted."""
         away = list(self._away.values())
         self._away.clear()
-        self._cuts.clear()
+        self._tasks.clear()
         if away and self.client.status == "running":
             self.client.cancel(away, force=True)
 

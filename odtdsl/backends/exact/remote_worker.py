@@ -68,8 +68,8 @@ class ProblemPlugin(WorkerPlugin):  # type: ignore[misc, unused-ignore]
                 del _held[key]
 
 
-def evaluate(token: str, cut: bytes) -> bytes | None:
-    """What became of a cut; None where it is no longer wanted."""
+def evaluate(token: str, task: bytes) -> bytes | None:
+    """What became of a task; None where it is no longer wanted."""
     key = (token, threading.get_ident())
     with _lock:
         held = _held.get(key)
@@ -79,13 +79,13 @@ def evaluate(token: str, cut: bytes) -> bytes | None:
             cells, arguments = data
             held = engine.RemoteProblem(engine.ClassProblem(cells.table(), **arguments))
             _held[key] = held
-    tasks, name = get_worker().state.tasks, thread_state.key
+    known, name = get_worker().state.tasks, thread_state.key
 
     def unwanted() -> bool:
-        task = tasks.get(name)
-        return task is None or task.state == "cancelled"
+        mine = known.get(name)
+        return mine is None or mine.state == "cancelled"
 
-    return held.evaluate(cut, interrupted=unwanted)
+    return held.evaluate(task, interrupted=unwanted)
 
 
 __all__ = ["ProblemPlugin", "evaluate"]

@@ -22,34 +22,36 @@
 namespace odt {
 
 struct RemoteCut {
-  Shape shape;
   std::size_t feature;
   Interval interval;  // its records are `low` and `high`
   CutRecord low, high;
-  Loss best, cutoff;  // as Branch has them
   std::int32_t cut, division;
 };
 
+// Of each cut what is left of its interval. Where an earlier one met a better tree, later ones are
+// under its loss: to be merged in this order.
 struct RemoteValue {
-  Rest rest;
+  std::vector<Rest> rests;
   Counters counters;
   std::uint64_t work = 0;
   std::vector<Learnt> learnt;
 };
 
-// A cut, after how much work no further one of its interval is begun, and what others have learnt
-// of late: each has tables of its own, and who will evaluate the cut is not known.
+// Cuts, after how much work no further one of them and of their intervals is begun, and what others
+// have learnt of late: each has tables of its own, and who will evaluate the cuts is not known.
 struct RemoteTask {
-  RemoteCut cut;
+  Shape shape;
+  Loss best, cutoff;  // as Branch has them
   std::uint64_t work;
+  std::vector<RemoteCut> cuts;
   std::vector<Learnt> learnt;
 };
 
-// What an `Elsewhere` answers. It is given more cuts and waits a moment. With `drop`, those given
+// What an `Elsewhere` answers. It is given more tasks and waits a moment. With `drop`, those given
 // before are no longer wanted.
 struct Returned {
   bool over = false;                                          // nothing more will come
-  std::size_t room = 0;                                       // so many cuts may be away
+  std::size_t threads = 0;                                    // of all that evaluate tasks
   std::vector<std::pair<std::uint64_t, RemoteValue>> values;  // by number, from 0 as given
 };
 

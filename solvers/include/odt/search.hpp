@@ -174,8 +174,8 @@ class Branch {
   Loss bound() const {
     return queue_.empty() ? cutoff() : std::max(lower_, std::min(cutoff(), queue_.top().bound));
   }
-  // Whether intervals are open that were not given to be evaluated.
-  bool waiting() const { return !queue_.empty(); }
+  // So many intervals are open that were not given to be evaluated.
+  std::size_t waiting() const { return queue_.size(); }
   // Trees of at least this loss are of no interest: the incumbent's or, if a gap is allowed,
   // somewhat less.
   Loss cutoff() const { return std::min(best_, cutoff_); }
