@@ -1,6 +1,6 @@
 """A search shared with a cluster: what workers add, and how it would go with many.
 
-    ODTDSL_DATA=... python benchmarks/cluster.py simulate|measure page,magic [--workers 1,2,64,1024]
+    ODTDSL_DATA=... python benchmarks/cluster.py simulate|measure page,magic [--workers 1,2]
     ODTDSL_DATA=... python benchmarks/cluster.py kill page [--runs 20]
 
 `simulate` runs the real search and evaluates each task that it gives away here, one after the
@@ -9,8 +9,9 @@ and takes as long as it took the processor. So queue, bounds and tail are those 
 whatever else this machine does. Up to 16 workers have tables of their own, more share those.
 
 `measure` runs `--cluster local:N`: wall time from the frame to the audited answer, processor time
-of the process that proves, which also holds Dask's scheduler, and of each worker. That these
-processes start is not in it. Each search runs twice: imports are in the first, not in the second.
+of the process that proves, which also holds Dask's scheduler, and of all workers, as medians; and
+how many times as fast as the first number of workers, pair by pair. That processes start and import
+is not in it.
 
 `kill` kills one of two workers after a random number of answers, and says whether value, bound and
 proof are those of this machine alone.
@@ -23,10 +24,12 @@ import heapq
 import os
 import random
 import signal
+import statistics
 import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
@@ -122,21 +125,35 @@ def simulated(frame: pd.DataFrame, depth: int, workers: int, latency: float) -> 
     )
 
 
-def measured(frame: pd.DataFrame, depth: int, workers: int) -> None:
-    """Two lines of the table."""
-    with connected(f"local:{workers}") as cluster:
-        client = cluster.client
-        client.wait_for_workers(workers)
-        for _ in range(2):
-            before = client.run(time.process_time)
-            here, began = time.process_time(), time.monotonic()
-            result = solve(SPEC.format(depth), frame=frame, client=client)
-            wall, here = time.monotonic() - began, time.process_time() - here
-            after = client.run(time.process_time)
-            spent = ", ".join(f"{after[one] - before[one]:.2f}" for one in sorted(after))
-            print(
-                f"{workers:>8,}  {wall:>9.2f}  {here:>6.2f}  {spent}  {_proof(result)}", flush=True
-            )
+def measured(frame: pd.DataFrame, depth: int, counts: Sequence[int], runs: int) -> None:
+    """A line for each number of workers, by turns, so that a slow minute is one of all."""
+    taken: dict[int, list[tuple[float, float, float]]] = {count: [] for count in counts}
+    proofs = dict.fromkeys(counts, "")
+    with ExitStack() as stack:
+        clients = [stack.enter_context(connected(f"local:{n}")).client for n in counts]
+        for run in range(runs + 1):
+            for workers, client in zip(counts, clients, strict=True):
+                client.wait_for_workers(workers)
+                before = client.run(time.process_time)
+                here, began = time.process_time(), time.monotonic()
+                result = solve(SPEC.format(depth), frame=frame, client=client)
+                wall, here = time.monotonic() - began, time.process_time() - here
+                after = client.run(time.process_time)
+                proofs[workers] = _proof(result)
+                if run:  # imports are in the first
+                    spent = sum(after[one] - before[one] for one in after)
+                    taken[workers].append((wall, here, spent))
+    first = [wall for wall, _, _ in taken[counts[0]]]
+    for workers in counts:
+        columns = zip(*taken[workers], strict=True)
+        wall, here, spent = map(statistics.median, columns)
+        times = [one / mine for one, (mine, _, _) in zip(first, taken[workers], strict=True)]
+        print(
+            f"{workers:>8,}  {wall:>9.2f}  {here:>6.2f}  {spent:>9.2f}  "
+            f"{statistics.median(times):>5.2f} ({min(times):.2f} to {max(times):.2f})  "
+            f"{proofs[workers]}",
+            flush=True,
+        )
 
 
 def killed(frame: pd.DataFrame, depth: int, runs: int) -> None:
@@ -199,7 +216,7 @@ def main() -> None:
     parser.add_argument("--depth", type=int, default=4)
     parser.add_argument("--workers", help="by commas; measured ones are processes of this machine")
     parser.add_argument("--latency", type=float, default=0.005, help="seconds, each way")
-    parser.add_argument("--runs", type=int, default=20, help="with a worker killed")
+    parser.add_argument("--runs", type=int, help="5 to measure, 20 with a worker killed")
     args = parser.parse_args()
     for name in args.sets.split(","):
         x, y = sets.load("continuous", name)
@@ -207,19 +224,20 @@ def main() -> None:
         simulate = args.what == "simulate"
         print(f"{name}, {len(frame):,} rows, depth {args.depth}")
         if args.what == "kill":
-            killed(frame, args.depth, args.runs)
+            killed(frame, args.depth, args.runs or 20)
             continue
         print(
             " workers  simulated  processor    here    busy    tasks  longest  proof"
             if simulate
-            else " workers       wall    here  processor of each worker, proof"
+            else " workers       wall    here  processor  times as fast        proof"
         )
         usual = "1,2,16,64,1024" if simulate else "1,2"
-        for workers in map(int, (args.workers or usual).split(",")):
-            if simulate:
-                simulated(frame, args.depth, workers, args.latency)
-            else:
-                measured(frame, args.depth, workers)
+        counts = [int(count) for count in (args.workers or usual).split(",")]
+        if not simulate:
+            measured(frame, args.depth, counts, args.runs or 5)
+            continue
+        for workers in counts:
+            simulated(frame, args.depth, workers, args.latency)
 
 
 if __name__ == "__main__":
