@@ -423,7 +423,7 @@ def test_where_no_proof_is_near_the_last_of_the_time_is_for_better_diagrams(
     shapes: int, threads: int
 ) -> None:
     now = time.monotonic()
-    looks, still_open = Looks(now + 0.4, threads), lambda: [(1,)] * shapes
+    looks, still_open = Looks(now + 0.4, threads), lambda: shapes
     assert looks.next(now + 0.4, 5, still_open) is None
     time.sleep(max(0.0, now + 0.31 - time.monotonic()))
     look = looks.next(now + 0.4, 5, still_open)
@@ -467,7 +467,7 @@ def test_looks_end_where_two_in_a_row_gained_nothing(clock: SimpleNamespace) -> 
     looks, begun = Looks(60.0, 2), {}
     for now, upper in ((0.5, 9), (1.5, 9), (17, 8), (28, 8), (37, 8), (44, 8)):
         clock.now = now
-        begun[now] = looks.next(60.0, upper, lambda: [(1,)])
+        begun[now] = looks.next(60.0, upper, lambda: 1)
     assert begun == {
         0.5: None,
         1.5: (1.5 + 0.05 * 58.5, False),
@@ -482,7 +482,7 @@ def test_a_search_leaves_its_thread_in_time_for_a_look(clock: SimpleNamespace) -
     looks = Looks(60.0, 2)
     assert looks.until(60.0) == 1.0
     clock.now = 2.0
-    assert looks.next(60.0, 9, list) is not None
+    assert looks.next(60.0, 9, int) is not None
     assert looks.until(60.0) == 2.0 + 0.25 * 58
     clock.now = 44.0
     assert looks.until(60.0) == 45.0
@@ -494,7 +494,7 @@ def test_a_search_leaves_its_thread_in_time_for_a_look(clock: SimpleNamespace) -
 def test_the_last_look_ends_where_a_proof_comes_near(clock: SimpleNamespace) -> None:
     looks = Looks(60.0, 2)
     clock.now = 46.0
-    many, few = [(1,)] * (Looks.MANY + 1), [(1,)] * Looks.MANY
+    many, few = Looks.MANY + 1, Looks.MANY
     assert looks.next(60.0, 9, lambda: many) == (60.0, False)
     looks.hear(True, lambda: many)
     assert not looks.over.is_set()

@@ -137,7 +137,7 @@ class Looks:
         """Ends the look that runs."""
 
     def next(
-        self, deadline: float, upper: int, still_open: Callable[[], Sequence[Shape]]
+        self, deadline: float, upper: int, still_open: Callable[[], int]
     ) -> tuple[float, bool] | None:
         """Until when to look now, and whether only for a moment; None for not now."""
         now = time.monotonic()
@@ -145,7 +145,7 @@ class Looks:
         self.over.clear()
         if now > self.last:
             self.last = math.inf
-            if len(still_open()) > self.MANY:
+            if still_open() > self.MANY:
                 self.ending = True
                 return deadline if self.threads > 1 else now + left / 2, False
         if now > self.due:
@@ -161,10 +161,10 @@ class Looks:
             return now + self.LATER * left, True
         return None
 
-    def hear(self, better: bool, still_open: Callable[[], Sequence[Shape]]) -> None:
+    def hear(self, better: bool, still_open: Callable[[], int]) -> None:
         """Of a better diagram, or that time has passed: the last look may have become needless."""
         self.better = self.better or better
-        if self.ending and len(still_open()) <= self.MANY:
+        if self.ending and still_open() <= self.MANY:
             self.ending = False
             self.over.set()
 
@@ -264,6 +264,11 @@ class Layered:
         left = [shape for shape, bound in self.bounds.items() if bound < upper]
         return sorted(left, key=lambda shape: (self.bounds[shape], shape))
 
+    def still_open(self) -> int:
+        """How many there are of these."""
+        upper = self.trees.upper()
+        return sum(bound < upper for bound in self.bounds.values())
+
     def room(self) -> tuple[int, Shape]:
         """Splits at most, and widths, of the diagrams that could be better than the best."""
         if not self.whole:
@@ -300,7 +305,7 @@ class Layered:
                     todo.clear()
                 free = len(running) < most and all(running.values())
                 if wander and deadline and free:
-                    look = looks.next(deadline, self.trees.upper(), self.open)
+                    look = looks.next(deadline, self.trees.upper(), self.still_open)
                     if look:
                         told, over = self.found.put, looks.over.is_set
                         running[threads.submit(wander, *look, told, over)] = None
@@ -312,7 +317,7 @@ class Layered:
                 while not todo and len(running) < most and (helped := _to_help(running.values())):
                     running[threads.submit(self._search(helped, until))] = helped
                 ended_now = wait(running, NEWS, return_when=FIRST_COMPLETED).done
-                looks.hear(self._hear(), self.open)
+                looks.hear(self._hear(), self.still_open)
                 for ended in ended_now:
                     found, searched = ended.result(), running.pop(ended)
                     if found is None or searched is None:
