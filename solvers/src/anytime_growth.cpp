@@ -482,7 +482,7 @@ void Anytime::share_turns(bool reaching, std::uint64_t improved_at) {
   if (reaching && !few)
     control_.turns->favour(1, 3);
   else
-    control_.turns->favour_proof(spent(), improved_at, few ? 5 : 1);
+    control_.turns->favour_proof(spent(), improved_at, few ? 10 : 1, 1.5);
 }
 
 }  // namespace odt

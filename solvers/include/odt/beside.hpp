@@ -116,10 +116,11 @@ class Turns {
     times_ = times;
   }
   // Lane 1 did work of `now`, and found its best tree at `improved`: the longer ago, the less it
-  // gets. Lane 0 gets `least` times its turns.
-  void favour_proof(std::uint64_t now, std::uint64_t improved, double least = 1) {
+  // gets, with a larger `power` sooner. Lane 0 gets at least `least` times its turns.
+  void favour_proof(std::uint64_t now, std::uint64_t improved, double least = 1,
+                    double power = 1) {
     const double times = static_cast<double>(now) / (1.3 * static_cast<double>(improved + 1));
-    favour(0, std::clamp(times, least, kMost));
+    favour(0, std::clamp(std::pow(times, power), least, kMost));
   }
   // The lane that leads does so until so much work is done in all.
   void keep(std::uint64_t work) {
