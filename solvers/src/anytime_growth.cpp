@@ -475,14 +475,16 @@ void Anytime::reach_in_levels(Parts parts) {
 
 // The proof gets most of the time where moves have found nothing for long, and little before them.
 void Anytime::share_turns(bool reaching, std::uint64_t improved_at) {
-  // Trees of depth four are proven in a second or two where cells are so few.
-  constexpr std::size_t kFewCells = std::size_t{1} << 13;
+  // Trees of depth four are proven in a second or two where cells are so few, and where they are
+  // not many in less than a minute or two, long after the best tree was found.
+  constexpr std::size_t kFewCells = std::size_t{1} << 13, kManyCells = std::size_t{1} << 16;
   if (!control_.turns) return;
-  const bool few = p_.rows * p_.features <= kFewCells;
+  const std::size_t cells = p_.rows * p_.features;
+  const bool few = cells <= kFewCells;
   if (reaching && !few)
     control_.turns->favour(1, 3);
   else
-    control_.turns->favour_proof(spent(), improved_at, few ? 10 : 1, 1.5);
+    control_.turns->favour_proof(spent(), improved_at, few ? 10 : 1, cells <= kManyCells ? 2 : 1);
 }
 
 }  // namespace odt
