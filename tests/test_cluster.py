@@ -37,6 +37,10 @@ remote_worker = pytest.importorskip(
 # ---- the engine's side, without a cluster
 
 
+WORK, CUTS = slice(24, 32), slice(32, 40)
+"""Of a task: after how much work no further cut of it is begun, and how many it has."""
+
+
 class Disorder:
     """Workers that answer late, in any order, twice, or never: a lost cut is given again."""
 
@@ -46,13 +50,17 @@ class Disorder:
         self.given = 0
         self.away: dict[int, bytes] = {}
         self.stale: list[tuple[int, bytes]] = []
-        self.threads = int(self.rng.integers(1, 5))
+        self.threads = int(self.rng.choice([1, 1, 1, 2, 3]))
+        self.several = 0  # tasks of more cuts than one
 
-    def __call__(self, cuts: Any, drop: bool) -> tuple[int, list[tuple[int, bytes]]]:
+    def __call__(self, tasks: Any, drop: bool) -> tuple[int, list[tuple[int, bytes]]]:
         if drop:
             self.away.clear()
-        for cut in cuts:
-            self.away[self.given] = cut
+        for task in tasks:
+            self.several += int.from_bytes(task[CUTS], sys.byteorder) > 1
+            # With no work left all but the first cut come back as they went.
+            idle = task[: WORK.start] + bytes(8) + task[WORK.stop :]
+            self.away[self.given] = idle if self.rng.random() < 0.3 else task
             self.given += 1
         back = []
         for number in list(self.away):
@@ -102,7 +110,7 @@ def drawn(rng: np.random.Generator) -> tuple[Any, Any, Any, int, dict[str, Any],
 
 @contextmanager
 def parted(work: int) -> Iterator[None]:
-    """Workers give back what is left of an interval after 30 times so much work; 0: as ever."""
+    """Workers give back what is left after 30 or 750 times so much work; 0: as ever."""
     _engine.look_every(work)
     try:
         yield
@@ -123,7 +131,8 @@ def test_cuts_may_come_back_late_twice_or_in_any_order(block: int) -> None:
         best = brute_force(ranks, loss, depth, **forced)
         workers = Disorder(seed, problem)
         with parted(int(rng.choice([0, 1, 2, 5, 20]))):
-            found = _engine.solve(problem, _engine.Limits(method="sorted"), elsewhere=workers)
+            limits = _engine.Limits(method="sorted", beside=bool(rng.random() < 0.5))
+            found = _engine.solve(problem, limits, elsewhere=workers)
         shared += workers.given > 0
         if best >= INFINITE:
             assert found.status == "infeasible", seed
@@ -131,6 +140,29 @@ def test_cuts_may_come_back_late_twice_or_in_any_order(block: int) -> None:
         assert (found.status, found.objective, found.bound) == ("optimal", best, best), seed
         assert tree_loss(found.tree, ranks, loss, price=given["leaf_price"]) == best, seed
     assert shared > 20
+
+
+def test_tasks_of_several_cuts_are_exact_in_any_order() -> None:
+    several = 0
+    for seed in range(scaled(600, least=60)):
+        rng = np.random.default_rng(seed)
+        rows, columns, classes = int(rng.integers(10, 22)), 5, int(rng.integers(2, 4))
+        ranks, distinct = rank_columns(rng.integers(0, rows, size=(rows, columns)))
+        labels = rng.integers(0, classes, size=rows).astype(np.int32)
+        leaves = int(rng.integers(6, 14)) if rng.random() < 0.5 else None
+        table = _engine.RankTable(narrow(ranks), distinct)
+        problem = _engine.ClassProblem(table, labels, classes, 4, max_leaves=leaves)
+        limits = _engine.Limits(method="sorted", beside=False)
+        alone, workers = _engine.solve(problem, limits), Disorder(seed, problem)
+        with parted(int(rng.choice([0, 1, 5]))):
+            found = _engine.solve(problem, limits, elsewhere=workers)
+        assert (found.status, found.objective, found.bound) == (
+            "optimal",
+            alone.objective,
+            alone.bound,
+        ), seed
+        several += workers.several
+    assert several > 10
 
 
 def noise(rows: int, columns: int, seed: int = 0) -> pd.DataFrame:
@@ -248,6 +280,41 @@ def test_cuts_of_another_problem_or_version_are_refused() -> None:
     assert mine.evaluate(seen[0]) is not None
 
 
+def test_messages_cut_short_are_refused() -> None:
+    rows = noise(150, 4)
+    ranks, distinct = rank_columns(rows.drop(columns="y").to_numpy())
+    table = _engine.RankTable(ranks, distinct)
+    problem = _engine.ClassProblem(table, rows["y"].to_numpy(dtype=np.int32), 2, 4)
+    worker, cut = _engine.RemoteProblem(problem), 0
+    limits = _engine.Limits(method="sorted", beside=False)
+
+    def evaluate(tasks: Any, drop: bool) -> tuple[int, list[tuple[int, bytes]]]:
+        nonlocal cut
+        back = []
+        for task in tasks:
+            for length in range(0, len(task), 1 + len(task) // 40):
+                cut += 1
+                with pytest.raises(ValueError, match="another version"):
+                    worker.evaluate(task[:length])
+            answer = worker.evaluate(task)
+            assert answer is not None
+            back.append((len(told), answer))
+            told.append(answer)
+        return 1, back
+
+    told: list[bytes] = []
+    assert _engine.solve(problem, limits, elsewhere=evaluate).status == "optimal"
+    assert cut > 100
+    longest = max(told, key=len)
+    for length in range(0, len(longest), 1 + len(longest) // 100):
+
+        def short(tasks: Any, drop: bool, length: int = length) -> Any:
+            return 1, [(0, longest[:length])]
+
+        with pytest.raises(ValueError, match="another version"):
+            _engine.solve(problem, limits, elsewhere=short)
+
+
 # ---- on workers of Dask
 
 
@@ -295,11 +362,11 @@ def killed_while_solving(client: Any, rows: pd.DataFrame, seed: int) -> Any:
     rng = np.random.default_rng(seed)
     pids = client.run(os.getpid)
     worker = pids[sorted(pids)[int(rng.integers(len(pids)))]]
-    cuts = int(rng.integers(1, 20))  # of some 25 to 30
+    answers = int(rng.integers(1, 15))  # of some 20 to 24
     began = threading.Event()
 
     def kill() -> None:
-        """Once some cuts came back, so that others are away."""
+        """Once some answers came, so that other tasks are away."""
         began.wait(60)
         os.kill(worker, signal.SIGKILL)
 
@@ -307,7 +374,7 @@ def killed_while_solving(client: Any, rows: pd.DataFrame, seed: int) -> Any:
 
     def counted(self: remote.Exchange, number: int, future: Any) -> bytes | None:
         answer = call(self, number, future)
-        if self.cluster.tasks >= cuts:
+        if self.cluster.tasks >= answers:
             began.set()
         return answer
 

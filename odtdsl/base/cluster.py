@@ -40,7 +40,7 @@ class Cluster:
     silent
         Why it did not hear that a search has ended; empty where it did.
     tasks
-        How many sub-problems its workers have solved.
+        How many tasks its workers have answered.
     """
 
     def __init__(self, client: Any) -> None:

@@ -136,7 +136,7 @@ def _option(option: ast.DataOption) -> str:
         case ast.TestFile():
             return f"test {quote(option.path)}"
         case ast.TestShare():
-            by = "" if option.by is None else f" by {name_text(option.by.name)}"
+            by = "" if option.by is None else f" by {column_text(option.by)}"
             stratified = " stratified" if option.stratified else ""
             seed = "" if option.seed is None else f" seed {option.seed}"
             return f"test {percent_text(option.share)}{by}{stratified}{seed}"

@@ -136,11 +136,12 @@ void bind_search(nb::module_& m) {
           "costs"_a = nb::none(), "max_leaves"_a = nb::none(), "leaf_price"_a = 0,
           "min_leaf_rows"_a = 1, "column"_a = nb::none(), "next"_a = nb::none(),
           "must_column"_a = -1, "smallest"_a = false);
-  m.def("solve", &solve_classes, "problem"_a, "limits"_a, nb::kw_only(), "start"_a = nb::none(),
-        "upper_bound"_a = nb::none(), "progress"_a = nb::none(), "elsewhere"_a = nb::none(),
-        "elsewhere: given tasks, cuts of the root for others to evaluate, and whether those given\n"
-        "before are no longer wanted, it waits a moment and answers how many threads they have and\n"
-        "what came back, by the number of the task; None ends the search.");
+  m.def(
+      "solve", &solve_classes, "problem"_a, "limits"_a, nb::kw_only(), "start"_a = nb::none(),
+      "upper_bound"_a = nb::none(), "progress"_a = nb::none(), "elsewhere"_a = nb::none(),
+      "elsewhere: given tasks, cuts of the root for others to evaluate, and whether those given\n"
+      "before are no longer wanted, it waits a moment and answers how many threads they have and\n"
+      "what came back, by the number of the task; None ends the search.");
   nb::class_<odt::RemoteProblem>(m, "RemoteProblem",
                                  "Evaluates cuts of a problem's root for a search elsewhere; one "
                                  "thread at a time.\n\nmemory_limit: bytes of tables.")

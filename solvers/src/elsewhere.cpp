@@ -70,10 +70,10 @@ class Reader {
     while (values.size() < count) values.push_back(take<T>());
     return values;
   }
-  // Of what takes a byte or more each.
-  std::size_t count() {
+  // Of what takes so many bytes or more each.
+  std::size_t count(std::size_t least) {
     const auto all = take<std::size_t>();
-    if (all > text_.size() - at_) refuse();
+    if (all > (text_.size() - at_) / least) refuse();
     return all;
   }
   Rest take_rest() {
@@ -88,7 +88,8 @@ class Reader {
     return rest;
   }
   std::vector<Learnt> take_learnt() {
-    std::vector<Learnt> all(count());
+    constexpr std::size_t kLeast = 3 * BoxCache::kMostFeatures + 6;
+    std::vector<Learnt> all(count(kLeast));
     for (Learnt& one : all) {
       for (BoxCache::Range& range : one.box.ranges)
         range = {take_feature(), take_word(), take_word()};
@@ -108,7 +109,7 @@ class Reader {
     if (at_ != text_.size()) refuse();
   }
   [[noreturn]] static void refuse() {
-    throw std::invalid_argument("a task of another version of the engine");
+    throw std::invalid_argument("a message of another version of the engine");
   }
 
  private:
@@ -144,9 +145,8 @@ std::string packed(const RemoteTask& task) {
 
 RemoteTask task_of(const std::string& text) {
   Reader reader(text);
-  RemoteTask task{reader.take<Shape>(),         reader.take<Loss>(),
-                  reader.take<Loss>(),          reader.take<std::uint64_t>(),
-                  reader.take_all<RemoteCut>(), reader.take_learnt()};
+  RemoteTask task{reader.take<Shape>(),         reader.take<Loss>(),          reader.take<Loss>(),
+                  reader.take<std::uint64_t>(), reader.take_all<RemoteCut>(), reader.take_learnt()};
   reader.end();
   return task;
 }
@@ -171,7 +171,7 @@ std::string packed(const RemoteValue& answer) {
 RemoteValue value_of(const std::string& text) {
   Reader reader(text);
   RemoteValue answer;
-  answer.rests.resize(reader.count());
+  answer.rests.resize(reader.count(3 * sizeof(std::size_t) + sizeof(BestCut) + sizeof(Loss)));
   for (Rest& rest : answer.rests) rest = reader.take_rest();
   answer.counters = reader.take<Counters>();
   answer.work = reader.take<std::uint64_t>();
@@ -208,6 +208,9 @@ std::optional<RemoteValue> RemoteProblem::evaluate(const RemoteTask& task,
     answer = made_->cuts->evaluate(task);
   } catch (const Stop&) {
     made_.reset();  // what it was at is left as it stood
+  } catch (...) {
+    made_.reset();
+    throw;
   }
   options_.interrupted = nullptr;
   return answer;

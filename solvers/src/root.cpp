@@ -66,7 +66,7 @@ class Root {
     }
     if (goal.depth > 2 && workers() > 1) view_.make_all_pairs();
     if (goal.depth > 3) bound_by_parts(goal);
-    // A step ends with workers that wait for its last cut, so there are fewer with workers.
+    // At the end of a step workers wait for its last cut, so there are fewer steps with workers.
     const double factor = goes_elsewhere(goal) ? 16 : 4;
     if (goal.depth > 3) rise(goal, 0.25, factor, factor);
     for (int depth = 3; depth < goal.depth; ++depth) search(shape(depth, goal.leaves), false);
@@ -254,7 +254,6 @@ class Root {
     // An answer is worth a part of its work in turns of this thread: the search beside it is to
     // have its own, but neither a processor that workers need nor the time of what they wait for.
     constexpr std::uint64_t kPart = 64, kMostTurn = 2000000;
-    if (threads_ == 0) hear(control_.options().elsewhere({}, false));
     Away away;
     std::vector<RemoteTask> more;
     const auto bound = [&] {
@@ -268,6 +267,7 @@ class Root {
       const Loss least = bound();
       if (final) raise_bound(std::min(least, best()));
       if (least >= node.cutoff()) break;
+      if (threads_ == 0) hear(control_.options().elsewhere({}, false));
       give(node, shape, more, away);
       if (away.empty()) break;
       Returned back = control_.options().elsewhere(more, false);
@@ -301,10 +301,11 @@ class Root {
     while (away.size() < (node.waiting() > threads_ ? threads_ : 2 * threads_)) {
       std::vector<Branch::Task> tasks = taken(node);
       if (tasks.empty()) break;
-      more.push_back(task_of(node, shape, tasks));
+      more.push_back(remote(node, shape, tasks));
       away.emplace(sent_++, std::move(tasks));
     }
-    for (RemoteTask& task : more) task.work = (node.waiting() > 0 ? kAtMost : kAtLeast) * Looks::work;
+    const std::uint64_t looks = node.waiting() > 0 ? kAtMost : kAtLeast;
+    for (RemoteTask& task : more) task.work = looks * Looks::work;
   }
 
   void hear(const Returned& back) {
@@ -325,8 +326,7 @@ class Root {
     return tasks;
   }
 
-  RemoteTask task_of(const Branch& node, Shape shape,
-                     const std::vector<Branch::Task>& tasks) const {
+  RemoteTask remote(const Branch& node, Shape shape, const std::vector<Branch::Task>& tasks) const {
     RemoteTask task{shape, node.best(), node.cutoff(), 0, {}, recent()};
     for (const Branch::Task& one : tasks)
       task.cuts.push_back({one.feature, one.interval, node.record(one.interval.low_record),
@@ -340,12 +340,11 @@ class Root {
     if (answer.rests.size() != tasks.size())
       throw std::invalid_argument("an answer to another task");
     bool better = false;
-    for (std::size_t i = 0; i < tasks.size(); ++i)
-      better |= node.merge(tasks[i], answer.rests[i]);
+    for (std::size_t i = 0; i < tasks.size(); ++i) better |= node.merge(tasks[i], answer.rests[i]);
     return better;
   }
 
-  // What the last answers tell: of as many as cuts may be away, so that most of it comes to all.
+  // What the last answers tell, two for each thread, so that most of it comes to all.
   std::vector<Learnt> recent() const {
     std::vector<Learnt> all;
     for (const auto& one : learnt_)

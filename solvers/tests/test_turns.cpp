@@ -1,7 +1,11 @@
 // How the search for good trees and the proof share one thread, and when bounds are told.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "check.hpp"
 #include "odt/control.hpp"
@@ -47,14 +51,15 @@ CASE(the_nearer_a_proof_is_the_more_turns_it_gets) {
 }
 
 CASE(the_longer_no_tree_was_found_the_more_turns_the_proof_gets) {
-  for (const std::uint64_t now : {10, 130, 520, 100000}) {
+  for (const auto& [now, power] : std::vector<std::pair<std::uint64_t, int>>{
+           {10, 1}, {10, 2}, {130, 1}, {130, 2}, {390, 2}, {520, 1}, {100000, 1}, {100000, 2}}) {
     Turns turns(10, 10, 10);
     turns.proven(0);
-    turns.favour_proof(now, 99);
+    turns.favour_proof(now, 99, 1, power);
     TwoLanes lanes;
     lanes.run(turns, [](int) {}, 100000);
     const double share = static_cast<double>(lanes.of[0]) / static_cast<double>(lanes.of[1]);
-    const double wanted = now < 130 ? 1 : now < 2600 ? static_cast<double>(now) / 130 : 20;
+    const double wanted = std::clamp(std::pow(static_cast<double>(now) / 130, power), 1.0, 20.0);
     CHECK(share > 0.98 * wanted && share < 1.02 * wanted);
   }
 }

@@ -116,9 +116,8 @@ class Turns {
     times_ = times;
   }
   // Lane 1 did work of `now`, and found its best tree at `improved`: the longer ago, the less it
-  // gets, with a larger `power` sooner. Lane 0 gets at least `least` times its turns.
-  void favour_proof(std::uint64_t now, std::uint64_t improved, double least = 1,
-                    double power = 1) {
+  // gets; the larger `power`, the sooner. Lane 0 gets at least `least` times its turns.
+  void favour_proof(std::uint64_t now, std::uint64_t improved, double least = 1, double power = 1) {
     const double times = static_cast<double>(now) / (1.3 * static_cast<double>(improved + 1));
     favour(0, std::clamp(std::pow(times, power), least, kMost));
   }

@@ -1,10 +1,11 @@
 // Cuts of the root that other processes evaluate, and how they travel.
 //
 // Whoever proves keeps the root's queue and its incumbent, and hands out intervals with a cut to
-// begin at, under the cutoff of the moment. An answer says which parts are still open under that
-// cutoff and what is known at their ends. Cutoffs only fall, so it is true whenever it comes and
-// whatever became of the incumbent: cuts may be lost, evaluated twice, or merged in any order. Both
-// ends are of one version, on processors of one byte order.
+// begin at, several in a task, under the cutoff of the moment. An answer says which parts are still
+// open under that cutoff, or under the loss of a better tree that it tells, and what is known at
+// their ends. Cutoffs only fall, so it is true whenever it comes and whatever became of the
+// incumbent: tasks may be lost, evaluated twice, or merged in any order. Both ends are of one
+// version, on processors of one byte order.
 #pragma once
 
 #include <cstdint>

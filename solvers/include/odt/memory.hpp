@@ -9,7 +9,7 @@ namespace odt {
 
 // An answer that another process may know too, without its cuts: they are far larger.
 struct Learnt {
-  // As many go with a cut, either way: not more than is sent in little of a cut's time.
+  // As many go with a task, either way: not more than is sent in little of its time.
   static constexpr std::size_t kMost = 4000;
 
   BoxCache::Box box;

@@ -157,6 +157,7 @@ class Branch {
     std::int32_t cut;
     int division;
     Interval interval;
+    bool hinted = false;  // the cut is where the feature was to be cut first
   };
   bool next(Task& task);
   CutValue evaluate(Search& search, const Task& task) {
@@ -174,7 +175,7 @@ class Branch {
   Loss bound() const {
     return queue_.empty() ? cutoff() : std::max(lower_, std::min(cutoff(), queue_.top().bound));
   }
-  // So many intervals are open that were not given to be evaluated.
+  // So many intervals at most are open that were not given to be evaluated.
   std::size_t waiting() const { return queue_.size(); }
   // Trees of at least this loss are of no interest: the incumbent's or, if a gap is allowed,
   // somewhat less.
