@@ -364,8 +364,7 @@ bool Branch::next(Task& task) {
     std::int32_t want = level_ > 0 || shape_.depth > 3 ? aligned(open.feature, cuts)
                                                        : cuts.first + (cuts.last - cuts.first) / 2;
     Hint& hint = first_[open.feature].hint;
-    const bool hinted = hint.feature >= 0;
-    if (hinted) {
+    if (hint.feature >= 0) {
       const Ranks sorted = view_.sorted(open.feature);
       want = static_cast<std::int32_t>(sorted.below(hint.bound, view_.rows()));
       want = std::max(cuts.first, std::min(cuts.last, want));
@@ -373,7 +372,7 @@ bool Branch::next(Task& task) {
     }
     const std::int32_t cut = nearest_cut(view_.ends(open.feature), want, cuts.first, cuts.last);
     if (cut < 0) continue;
-    task = {open.feature, cut, open.division, open.interval, hinted};
+    task = {open.feature, cut, open.division, open.interval};
     return true;
   }
   return false;
@@ -414,9 +413,6 @@ bool Branch::merge(const Task& task, const Rest& rest) {
   if (better) offer(rest.value, rest.plan);
   const int ends[2] = {task.interval.low_record, task.interval.high_record};
   const int more = static_cast<int>(records_.size()) - 2;
-  if (task.hinted && rest.records.size() == 2)  // no cut was evaluated
-    first_[task.feature].hint = {static_cast<int>(task.feature),
-                                 view_.sorted(task.feature)[task.cut - 1] + 1u};
   records_.insert(records_.end(), rest.records.begin() + 2, rest.records.end());
   for (Interval part : rest.open) {
     for (int* record : {&part.low_record, &part.high_record})

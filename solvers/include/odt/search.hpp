@@ -157,7 +157,6 @@ class Branch {
     std::int32_t cut;
     int division;
     Interval interval;
-    bool hinted = false;  // the cut is where the feature was to be cut first
   };
   bool next(Task& task);
   CutValue evaluate(Search& search, const Task& task) {
